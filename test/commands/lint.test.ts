@@ -237,6 +237,7 @@ describe("svc project", () => {
       environment: "default",
       requirements: "requirements.txt",
       runtime: "python311",
+      venvs: [],
       dockerfile: null,
       platform_version: null,
       ignore_file: null,

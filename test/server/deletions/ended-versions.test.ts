@@ -97,7 +97,7 @@ describe("versions of features", () => {
     eventually(() => held(data()).online[name] === count && held(data()).offline[name] === count, `${count} values of ${name} are stored`);
   beforeAll(async () => {
     folder = new TempFolder();
-    server = await TestServer.start(folder.path);
+    server = await TestServer.start(folder.path, { workers: 2 });
     await server.server.ready;
     expectLive(await deploy(server, USERS));
   }, 300_000);
@@ -134,7 +134,7 @@ describe("versions of features", () => {
     expect(await nameOf(server, 1)).toBe(stored);
     const { credentials } = server;
     await server[Symbol.asyncDispose]();
-    server = await TestServer.start(folder.path, { credentials });
+    server = await TestServer.start(folder.path, { credentials, workers: 2 });
     await server.server.ready;
     expect(await nameOf(server, 1)).toBe(stored);
     const { versions } = await service().previewVersions({ selection: { features: ["user.name"] } });
@@ -199,7 +199,7 @@ describe("versions of features", () => {
     await written("user.name v4", 1);
     const { credentials } = server;
     await server[Symbol.asyncDispose]();
-    server = await TestServer.start(folder.path, { credentials });
+    server = await TestServer.start(folder.path, { credentials, workers: 2 });
     await server.server.ready;
     const again = held(data());
     expect([...Object.keys(again.online), ...Object.keys(again.offline)].filter((name) => /user\.name v[123]/.test(name))).toEqual([]);
