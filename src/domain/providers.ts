@@ -6,6 +6,7 @@
 import { type Feature, type Graph, type Nearest, OutputShape, type Resolver, ResolverKind } from "../../gen/svc/v1/graph_pb.ts";
 import { hasDefault } from "./derivation.ts";
 import { formatDuration } from "./duration.ts";
+import { isInEnvironment } from "./in-environment.ts";
 import { durationToMs } from "./proto-time.ts";
 
 /** Kinds of providers. */
@@ -83,7 +84,7 @@ function gives(resolver: Resolver, { fqn, kind, namespace }: Feature): boolean {
 /** The reason why no online query of an environment takes a resolver; undefined = it may. */
 function whyUnfit({ kind, environments }: Resolver, environmentName: string): string | undefined {
   if (kind === ResolverKind.OFFLINE) return "it is offline only";
-  if (environments.length > 0 && !environments.includes(environmentName))
+  if (!isInEnvironment(environments, environmentName))
     return `it exists in the environments ${environments.join(", ")}, not in ${environmentName}`;
   return undefined;
 }

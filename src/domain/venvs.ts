@@ -4,6 +4,7 @@ import type { Diagnostic, Span } from "../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../gen/svc/v1/graph_pb.ts";
 import { didYouMean } from "./closest.ts";
 import { finding } from "./finding.ts";
+import { isInEnvironment } from "./in-environment.ts";
 import { UNKNOWN_VENV } from "./rules/project.ts";
 
 /** Most venvs of an environment. */
@@ -47,18 +48,13 @@ export function venvFindings(graph: Graph, declared: readonly DeclaredVenv[], en
   return [...unknown, ...unused];
 }
 
-/** Whether a definition is there in an environment. */
-export function isIn(environments: readonly string[], environmentName: string | undefined): boolean {
-  return environmentName === undefined || environments.length === 0 || environments.includes(environmentName);
-}
-
 function venvUsers({ evaluations, hooks, resolvers, streamResolvers }: Graph, environmentName: string | undefined): VenvUser[] {
   return [
     ...[...resolvers, ...streamResolvers]
-      .filter(({ venv, environments }) => venv !== "" && isIn(environments, environmentName))
+      .filter(({ venv, environments }) => venv !== "" && isInEnvironment(environments, environmentName))
       .map(({ fqn, venv, span }) => ({ what: `the resolver '${fqn}'`, venvs: [venv], span })),
     ...hooks
-      .filter(({ environments }) => isIn(environments, environmentName))
+      .filter(({ environments }) => isInEnvironment(environments, environmentName))
       .map(({ name, venvs, span }) => ({ what: `the hook '${name}'`, venvs, span })),
     ...evaluations
       .filter(({ venv }) => venv !== "")

@@ -16,10 +16,11 @@ import { unpackArchive } from "../../disk/unpack.ts";
 import { isError } from "../../domain/finding.ts";
 import type { GraphDecoder } from "../../domain/graph-bytes.ts";
 import { resolversIn } from "../../domain/graph-diff.ts";
+import { isInEnvironment } from "../../domain/in-environment.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { hasStrictCheck } from "../../domain/validations.ts";
-import { isIn, venvFindings } from "../../domain/venvs.ts";
+import { venvFindings } from "../../domain/venvs.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
@@ -287,7 +288,7 @@ export function createBuilder(options: BuilderOptions): Builder {
   };
 
   /**
-   * Starts the workers of a deployment: those of a graph that is still being analyzed import the
+   * Starts the workers of a deployment: those of a graph that is still being read import the
    * project meanwhile. With a graph that needs none, none is started.
    */
   const startPool = async (
@@ -638,7 +639,9 @@ const withoutWorkers: PythonPool = {
 
 /** The resolvers that workers of an environment run, of every venv. */
 function pythonResolvers({ resolvers, streamResolvers }: Graph, { name }: EnvironmentRecord) {
-  return [...resolvers, ...streamResolvers].filter(({ body, environments }) => body.case === "python" && isIn(environments, name));
+  return [...resolvers, ...streamResolvers].filter(
+    ({ body, environments }) => body.case === "python" && isInEnvironment(environments, name),
+  );
 }
 
 /** FQNs of those that run with the environment's own requirements. */
@@ -671,7 +674,7 @@ interface UsedVenv {
 interface StartingPool {
   readonly stated: Pick<DeploymentRecord, "requirements" | "runtime">;
   readonly venv?: VenvModules;
-  /** A promise while the graph is being analyzed. */
+  /** A promise while the graph is being read. */
   readonly resolverFqns: readonly string[] | Promise<readonly string[]>;
 }
 
@@ -682,7 +685,7 @@ function venvsOf(graph: Graph, environment: EnvironmentRecord): UsedVenv[] {
   return byVenv.map(([name, defined]) => {
     const modules = filesOf([
       ...defined,
-      ...graph.hooks.filter(({ environments, venvs }) => venvs.includes(name) && isIn(environments, environment.name)),
+      ...graph.hooks.filter(({ environments, venvs }) => venvs.includes(name) && isInEnvironment(environments, environment.name)),
     ]);
     return {
       venv: { name, modules, classModules: classModules.filter((file) => !modules.includes(file)) },

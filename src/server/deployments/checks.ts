@@ -9,6 +9,7 @@ import { type Graph, type Resolver, ResolverSchema, SourceKind, type SqlQuery } 
 import { closestNames } from "../../domain/closest.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { finding } from "../../domain/finding.ts";
+import { isInEnvironment } from "../../domain/in-environment.ts";
 import { environmentPrefix } from "../../domain/integrations.ts";
 import { STATEMENT_REJECTED, UNUSABLE_SOURCE } from "../../domain/rules/sql-files.ts";
 import { completeStar } from "../../domain/sql/columns.ts";
@@ -50,7 +51,7 @@ export async function checkSqlResolvers(graph: Graph, options: CheckOptions): Pr
   const reported = new Set<string>();
   for (const [place, resolver] of graph.resolvers.entries()) {
     if (resolver.body.case !== "sql") continue;
-    if (resolver.environments.length > 0 && !resolver.environments.includes(options.environmentName)) continue;
+    if (!isInEnvironment(resolver.environments, options.environmentName)) continue;
     const query = resolver.body.value;
     if (options.unavailable?.has(sourceName(query.source, options.sources))) continue;
     let source: SqlSource;

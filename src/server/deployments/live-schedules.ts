@@ -7,6 +7,7 @@
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { Clock } from "../../context/clock.ts";
+import { isInEnvironment } from "../../domain/in-environment.ts";
 import { Failure } from "../failure.ts";
 import type { Bus } from "../jobs/bus.ts";
 import { noteChange } from "../jobs/changes.ts";
@@ -105,8 +106,7 @@ export function createLiveSchedules(
       const defined = known.get(live) ?? definedBy(await deployments.graph(live));
       read.set(live, defined);
       for (const schedule of defined)
-        if (schedule.environments.length === 0 || schedule.environments.includes(name))
-          found.set(scheduleKey(id, schedule.name), { ...schedule, environmentId: id });
+        if (isInEnvironment(schedule.environments, name)) found.set(scheduleKey(id, schedule.name), { ...schedule, environmentId: id });
     }
     known = read;
     return { schedules: found, suspended: new Set(environments.flatMap(({ id, suspendedAt }) => (suspendedAt === undefined ? [] : [id]))) };

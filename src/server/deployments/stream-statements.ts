@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Diagnostic, type Span, SpanSchema } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph, MessageStatement } from "../../../gen/svc/v1/graph_pb.ts";
 import { finding } from "../../domain/finding.ts";
+import { isInEnvironment } from "../../domain/in-environment.ts";
 import { BAD_STREAM_STATEMENT } from "../../domain/rules/streams.ts";
 import { type TableColumn, type TableEngine, TableError } from "../tables/engine.ts";
 
@@ -18,7 +19,7 @@ export async function checkStreamStatements(
 ): Promise<Diagnostic[]> {
   const findings: Diagnostic[] = [];
   for (const { body, environments, outputs } of streamResolvers) {
-    if (body.case !== "statement" || (environments.length > 0 && !environments.includes(environmentName))) continue;
+    if (body.case !== "statement" || !isInEnvironment(environments, environmentName)) continue;
     const { message, span, sql, table, verbatim } = body.value;
     const features = featureSets.flatMap((set) => set.features).filter(({ fqn }) => outputs.includes(fqn));
     const columnsOf = (of: typeof features): TableColumn[] =>

@@ -3,6 +3,7 @@
 import { mysqlDriver } from "../sql/mysql.ts";
 import { postgresDriver } from "../sql/postgres.ts";
 import type { SourceDriver } from "../sql/source-driver.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import type { Probe } from "./probe-result.ts";
 
 /** `nameOf` is the name of the integration's variable for one of the driver's. */
@@ -20,11 +21,9 @@ function probeDatabase(
       sourceRoot: undefined,
       home: undefined,
     });
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
     try {
-      await Promise.race([source.test(), aborted]);
+      await unlessAborted(source.test(), signal);
+      signal.throwIfAborted();
     } finally {
       source.close().catch(() => undefined);
     }

@@ -2,6 +2,7 @@
 
 import { Thread } from "../thread/rpc.ts";
 import { addressText, readKafkaCluster } from "../topics/kafka-settings.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import type { KafkaAsker } from "./kafka-worker.ts";
 import type { Probe } from "./probe-result.ts";
 import { ProbeFailed } from "./web-call.ts";
@@ -20,17 +21,14 @@ export const kafkaProbe: Probe = async (variables, { signal }) => {
     settings: null,
     ended: () => new ProbeFailed("answered as no broker of Kafka does"),
   });
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => undefined);
   const reasons: string[] = [];
   try {
     signal.throwIfAborted();
     for (const broker of brokers) {
       const address = addressText(broker);
       try {
-        const answer = await Promise.race([thread.call("ask", [broker, access]), aborted]);
+        const answer = await unlessAborted(thread.call("ask", [broker, access]), signal);
+        if (!answer) throw signal.reason;
         if (!("reason" in answer))
           return {
             status: "ok",

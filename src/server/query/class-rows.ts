@@ -4,6 +4,7 @@
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { isInEnvironment } from "../../domain/in-environment.ts";
 import { INCREMENTAL_PLACEHOLDER } from "../../domain/sql/statement.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
@@ -276,8 +277,7 @@ function chosenResolver(
 
 function whyNot({ environmentName }: GraphIndex, resolver: ResolverInfo, features: readonly ScalarInfo[]): string | undefined {
   if (resolver.broken) return resolver.broken;
-  if (resolver.environments.length > 0 && !resolver.environments.includes(environmentName))
-    return `it does not exist in ${environmentName}`;
+  if (!isInEnvironment(resolver.environments, environmentName)) return `it does not exist in ${environmentName}`;
   if (resolver.sql ? !resolver.sql.parameters.every(isTime) : resolver.shape !== "rows" || !resolver.inputs.every(({ now }) => now))
     return "it takes features";
   const missing = features.filter((feature) => !gives(resolver, feature));

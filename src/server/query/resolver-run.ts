@@ -6,6 +6,7 @@
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import type { IncrementalRead } from "../../../gen/svc/v1/graph_pb.ts";
+import { isInEnvironment } from "../../domain/in-environment.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { Log } from "../log.ts";
@@ -280,7 +281,7 @@ function distinct(keys: readonly FeatureValue[]): readonly string[] {
 /** The reason why a resolver cannot run by itself; undefined = it can. */
 function whyNotAlone(resolver: ResolverInfo, environment: string): string | undefined {
   if (resolver.broken) return resolver.broken;
-  if (resolver.environments.length > 0 && !resolver.environments.includes(environment))
+  if (!isInEnvironment(resolver.environments, environment))
     return `it exists in the environments ${resolver.environments.join(", ")}, not in ${environment}`;
   if (resolver.shape === "relation")
     return "it returns the rows of a has-many relation, which this version of svc computes for queries only";

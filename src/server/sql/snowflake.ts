@@ -3,6 +3,7 @@
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import { withoutTerminator } from "../../domain/sql/statement.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import { jsonObject, plain } from "../web-answer.ts";
 import type { ColumnType } from "./condition.ts";
 import { refuseAllButQuery } from "./only-query.ts";
@@ -126,16 +127,13 @@ export class SnowflakeSource extends WebSource {
   async #begun(body: string, signal: AbortSignal): Promise<Asked> {
     signal.throwIfAborted();
     const begun = this.#ask("?async=true", { method: "POST", body }, AbortSignal.timeout(STATEMENT_TIMEOUT_MS), undefined, signal);
-    try {
-      return await unlessAborted(begun, signal);
-    } catch (error) {
-      if (signal.aborted)
-        begun.then(
-          (asked) => this.#cancel(handleOf(asked)),
-          () => undefined,
-        );
-      throw error;
-    }
+    const asked = await unlessAborted(begun, signal);
+    if (asked) return asked;
+    begun.then(
+      (late) => this.#cancel(handleOf(late)),
+      () => undefined,
+    );
+    throw signal.reason;
   }
 
   async #ended(begun: Asked, handle: string | undefined, signal: AbortSignal): Promise<Asked> {
@@ -219,14 +217,6 @@ interface Asked {
 
 function handleOf({ answer }: Asked): string | undefined {
   return typeof answer.statementHandle === "string" ? answer.statementHandle : undefined;
-}
-
-/** What work comes to; rejects with the signal's reason when that is aborted: the work goes on. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
 /** The offset of a line, from 1, and a position in it, from 0. */

@@ -1,6 +1,7 @@
 /** The streams of the deployments that are live in main scopes. */
 
 import type { DataSource, Graph, StreamResolver } from "../../../gen/svc/v1/graph_pb.ts";
+import { isInEnvironment } from "../../domain/in-environment.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { Topics } from "../topics/topics.ts";
 
@@ -58,7 +59,7 @@ export class LiveStreams {
     const { sources, streamResolvers } = known;
     return streamResolvers.flatMap((resolver) => {
       const source = sources.find(({ name }) => name === resolver.source);
-      const isHere = resolver.environments.length === 0 || resolver.environments.includes(environment.name);
+      const isHere = isInEnvironment(resolver.environments, environment.name);
       return source && isHere ? [{ environment, deploymentId: live, resolver, source }] : [];
     });
   }

@@ -1,6 +1,7 @@
 /** The topics of a Kafka cluster, by a client in a thread of its own. */
 
 import { Thread } from "../thread/rpc.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import type { Fetched, KafkaClient } from "./kafka-client.ts";
 import type { KafkaCluster } from "./kafka-settings.ts";
 import { checkMessages } from "./limits.ts";
@@ -67,20 +68,6 @@ export function createKafkaTopics(cluster: KafkaCluster): Topics {
       await thread.close().catch(() => undefined);
     },
   };
-}
-
-/** Resolves with undefined once the signal is aborted; what was called then goes on for nobody. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const end = (): void => resolve(undefined);
-  signal.addEventListener("abort", end);
-  if (signal.aborted) end();
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    work.catch(() => undefined);
-    signal.removeEventListener("abort", end);
-  }
 }
 
 function messagesOf({ found }: Fetched): TopicMessage[] {

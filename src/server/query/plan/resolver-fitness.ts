@@ -3,6 +3,7 @@
  * planner options say.
  */
 
+import { isInEnvironment } from "../../../domain/in-environment.ts";
 import type { ResolverInfo } from "../graph/index-types.ts";
 import type { PlanShape } from "./plan.ts";
 
@@ -10,7 +11,7 @@ import type { PlanShape } from "./plan.ts";
 export function whyUnfit(resolver: ResolverInfo, environment: string, shape: PlanShape): string | undefined {
   if (resolver.broken) return resolver.broken;
   if (resolver.offline && !shape.history && shape.forcedResolver !== resolver.fqn) return "it is offline only";
-  if (resolver.environments.length > 0 && !resolver.environments.includes(environment))
+  if (!isInEnvironment(resolver.environments, environment))
     return `it exists in the environments ${resolver.environments.join(", ")}, not in ${environment}`;
   const missing = resolver.tags.filter((tag) => !shape.tags.some((given) => given === tag || given.startsWith(`${tag}:`)));
   if (missing.length > 0) return `it needs ${named(missing)}, which the query does not carry`;
