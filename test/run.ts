@@ -45,6 +45,8 @@ const ENV = { ...process.env, ...OF_SHORT_PROCESSES, NO_COLOR: "1", PATH: progra
 const HANGS_AFTER_MS = options.runs === undefined ? 2_400_000 : 86_400_000;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
+/** What failed, a line each, to be said again at the end. */
+const failures: string[] = [];
 /** What tests were skipped for. */
 const absent = new Set<string>();
 /**
@@ -90,7 +92,10 @@ async function run(argv: readonly string[]): Promise<Ended> {
   return { ok: exitCode === 0, output: stdout + stderr + hung, cpu };
 }
 
-/** One check with a name; what it printed is shown when it fails. */
+/** Lines that tell nothing of a failure: tests that passed or were skipped. */
+const OF_OTHERS = /^\((pass|skip|todo)\) /;
+
+/** One check with a name; what it printed of failures is shown when it fails. */
 async function check(name: string, work: () => Promise<Ended>): Promise<boolean> {
   const started = performance.now();
   const ended = await work();
@@ -102,7 +107,11 @@ async function check(name: string, work: () => Promise<Ended>): Promise<boolean>
 function report(name: string, { ok, output, cpu }: Ended, wall: number): void {
   const computed = cpu === undefined ? "" : `, ${cpu.toFixed(1)} s CPU`;
   console.log(`${ok ? "ok  " : "FAIL"} ${name} (${wall.toFixed(1)} s${computed})`);
-  if (!ok) console.log(output);
+  if (ok) return;
+  const lines = output.split("\n").filter((line) => !OF_OTHERS.test(line));
+  console.log(lines.join("\n"));
+  const failed = new Set(lines.filter((line) => line.startsWith("(fail) ")));
+  failures.push(...(failed.size > 0 ? [...failed].map((line) => `${name}: ${line}`) : [`${name}: ended without the name of a test`]));
 }
 
 function filesBelow(dir: string): Map<string, string> {
@@ -222,6 +231,7 @@ if (checking === undefined || (await checking.isBuilt)) await testFiles();
 await checking?.all;
 if (absent.size > 0)
   console.log(`${ABSENT}${[...absent].sort().join(", ")}. On Debian, .ci/install as root installs all of it but PowerShell.`);
+for (const line of failures) console.log(`FAIL ${line}`);
 if (counts.failed > 0 && repeated !== "") console.log(`the same random cases again: bun test/run.ts ${repeated}`);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed > 0 ? 1 : 0;

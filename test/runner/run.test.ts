@@ -25,8 +25,12 @@ describe("random cases", () => {
     const flags = /^random cases: (--seed=(\d+) --runs=12)$/.exec(first ?? "");
     expect(flags).not.toBeNull();
     expect(stdout).toContain(`seed ${flags?.[2]}, 12 runs`);
+    expect(lines.filter((line) => line.startsWith("FAIL ")).at(-1)).toMatch(
+      /^FAIL test\/runner\/failing\.ts: \(fail\) fails, and says with which random cases/,
+    );
+    expect(stdout).not.toContain("(pass)");
     expect(lines).toContain(`the same random cases again: bun test/run.ts ${flags?.[1]}`);
-    expect([exitCode, lines.at(-2)]).toEqual([1, "0 passed, 1 failed, 0 skipped"]);
+    expect([exitCode, lines.at(-2)]).toEqual([1, "1 passed, 1 failed, 0 skipped"]);
   });
 
   test("differ from run to run, and are those of a number that is given", () => {
