@@ -25,6 +25,8 @@ import {
   type Monitor,
   type Resolver,
   ResolverSchema,
+  type SinkResolver,
+  SinkResolverSchema,
   type StreamResolver,
   StreamResolverSchema,
 } from "../../gen/svc/v1/graph_pb.ts";
@@ -53,12 +55,14 @@ export interface ResolverVersions {
  */
 export function diffGraphs(before: Graph | undefined, after: Graph, versions: ResolverVersions): DeploymentDiff {
   const resolvers = [before?.resolvers ?? [], after.resolvers] as const;
+  const sinks = [before?.sinkResolvers ?? [], after.sinkResolvers] as const;
   const streams = [before?.streamResolvers ?? [], after.streamResolvers] as const;
   const sets = [before?.featureSets ?? [], after.featureSets] as const;
   return create(DeploymentDiffSchema, {
     resolvers: [
       ...diffResolvers(without(...resolvers), without(resolvers[1], resolvers[0]), versions, sameResolver),
       ...diffResolvers(without(...streams), without(streams[1], streams[0]), versions, sameStream),
+      ...diffResolvers(without(...sinks), without(sinks[1], sinks[0]), versions, sameSink),
     ].sort(byName),
     features: diffFeatures(featuresIn(without(...sets)), featuresIn(without(sets[1], sets[0]))),
     monitors: diffNamed(before?.monitors ?? [], after.monitors, monitorChanges),
@@ -86,9 +90,9 @@ export function addFeatures({ features }: DeploymentDiff, after: Graph): void {
   }
 }
 
-/** All resolvers of a graph, those of streams among them. */
-export function resolversIn({ resolvers, streamResolvers }: Graph): (Resolver | StreamResolver)[] {
-  return [...resolvers, ...streamResolvers];
+/** All resolvers of a graph, those of streams and sinks among them. */
+export function resolversIn({ resolvers, sinkResolvers, streamResolvers }: Graph): (Resolver | SinkResolver | StreamResolver)[] {
+  return [...resolvers, ...streamResolvers, ...sinkResolvers];
 }
 
 /** All features of a graph, flat. */
@@ -131,6 +135,11 @@ function diffResolvers<T extends { fqn: string }>(
 function sameStream(old: StreamResolver, now: StreamResolver): boolean {
   const bytes = (stream: StreamResolver) => toBinary(StreamResolverSchema, withoutSpans(stream));
   return sameStreams(old, now) || equalBytes(bytes(old), bytes(now));
+}
+
+function sameSink(old: SinkResolver, now: SinkResolver): boolean {
+  const bytes = (sink: SinkResolver) => toBinary(SinkResolverSchema, withoutSpans(sink));
+  return equalBytes(bytes(old), bytes(now));
 }
 
 function sameResolver(old: Resolver, now: Resolver): boolean {

@@ -10,6 +10,7 @@ import type {
   GraphJson,
   ResolverInputJson,
   ResolverJson,
+  SinkResolverJson,
   StreamResolverJson,
 } from "../../gen/svc/v1/graph_pb.ts";
 
@@ -48,6 +49,7 @@ export function lineageOf(graph: GraphJson): Lineage {
   for (const { features = [] } of graph.featureSets ?? []) for (const feature of features) lines.addFeature(feature);
   for (const resolver of graph.resolvers ?? []) lines.addResolver(resolver);
   for (const stream of graph.streamResolvers ?? []) lines.addStream(stream);
+  for (const sink of graph.sinkResolvers ?? []) lines.addSink(sink);
   for (const { name = "", outputs = [], version = "" } of graph.namedQueries ?? []) {
     const id = lines.add("query", queryNodeName(name, version));
     for (const output of outputs) lines.link(lines.path(output), id);
@@ -154,6 +156,11 @@ class Lines {
     const id = this.add("resolver", fqn);
     this.link([this.add("source", source)], id);
     for (const output of outputs) this.link([id], lineageId("feature", output));
+  }
+
+  addSink({ columns = [], fqn = "" }: SinkResolverJson): void {
+    const id = this.add("resolver", fqn);
+    for (const column of columns) this.link(this.path(column), id);
   }
 
   /** The source of a name, or of a kind that only one source has. */

@@ -41,16 +41,21 @@ export function venvFindings(graph: Graph, declared: readonly DeclaredVenv[], en
         return finding(UNKNOWN_VENV.unknown({ what, venv, advice }), span);
       }),
   );
-  const used = new Set([...graph.resolvers, ...graph.streamResolvers, ...graph.evaluations].map(({ venv }) => venv));
+  const used = new Set(
+    [...graph.resolvers, ...graph.streamResolvers, ...graph.sinkResolvers, ...graph.evaluations].map(({ venv }) => venv),
+  );
   const unused = declared
     .filter(({ name, span }) => span !== undefined && !used.has(name))
     .map(({ name, span }) => finding({ ...UNKNOWN_VENV.unused({ venv: name }), severity: "warning" }, span));
   return [...unknown, ...unused];
 }
 
-function venvUsers({ evaluations, hooks, resolvers, streamResolvers }: Graph, environmentName: string | undefined): VenvUser[] {
+function venvUsers(
+  { evaluations, hooks, resolvers, sinkResolvers, streamResolvers }: Graph,
+  environmentName: string | undefined,
+): VenvUser[] {
   return [
-    ...[...resolvers, ...streamResolvers]
+    ...[...resolvers, ...streamResolvers, ...sinkResolvers]
       .filter(({ venv, environments }) => venv !== "" && isInEnvironment(environments, environmentName))
       .map(({ fqn, venv, span }) => ({ what: `the resolver '${fqn}'`, venvs: [venv], span })),
     ...hooks

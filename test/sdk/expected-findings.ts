@@ -25,11 +25,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "no such name",
     ],
     ["E105 features.py:6:5 featurs", "this version of svc has no 'featurs'; did you mean 'feature' or 'features'?", "no such name"],
-    [
-      "E105 features.py:9:25 sink",
-      "this version of svc has no 'sink': values go to the stores; query them, or have a webhook told of them",
-      "no such name",
-    ],
+    ["E105 features.py:9:25 Sink", "this version of svc has no 'Sink': a sink is the function that @sink stands above", "no such name"],
     [
       "E105 features.py:9:31 has_many",
       "svc.streams has no 'has_many': it is in svc.features; write 'from svc.features import has_many'",

@@ -38,7 +38,7 @@ export type QueryError = Message<"svc.v1.QueryError"> & {
   operationId: string;
 
   /**
-   * "query", "bulk_query", "run" or "offline_query".
+   * "query", "bulk_query", "run", "offline_query" or "sink".
    *
    * @generated from field: string operation_kind = 3;
    */
@@ -136,7 +136,7 @@ export type QueryErrorJson = {
   operationId?: string;
 
   /**
-   * "query", "bulk_query", "run" or "offline_query".
+   * "query", "bulk_query", "run", "offline_query" or "sink".
    *
    * @generated from field: string operation_kind = 3;
    */

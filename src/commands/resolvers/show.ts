@@ -1,4 +1,4 @@
-import type { GetResolverResponse, Resolver } from "../../../gen/svc/v1/graph_pb.ts";
+import type { GetResolverResponse, Resolver, SinkResolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { OutputShape, ResourceHint } from "../../../gen/svc/v1/graph_pb.ts";
 import type { ResolverRun } from "../../../gen/svc/v1/resolver_run_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
@@ -9,7 +9,7 @@ import { escapeControls, readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { visibleLines } from "../../domain/visible.ts";
 import { timeText } from "../../output/time.ts";
-import { textView } from "../../output/view.ts";
+import { type Style, textView } from "../../output/view.ts";
 import { hoursLine, recentRequests } from "../../query-client/recent-requests.ts";
 import { definitionFacts, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
 import { inputPaths, RESOLVER_JSON, resolverKind } from "./view.ts";
@@ -35,15 +35,18 @@ export default defineCommand({
     const { api } = context;
     const asked = recentRequests(context, "sum:resolver.count by {resolver}");
     const answer = await (await api.graph()).getResolver({ resolver: name.trim(), deploymentId });
-    const resolver = answer.resolver?.fqn ?? "";
-    const { runs } = await (await api.resolverRuns()).listResolverRuns({ resolver, pageSize: RUNS });
+    const resolver = answer.resolver?.fqn ?? answer.sinkResolver?.fqn ?? "";
+    const { runs } = answer.sinkResolver ? { runs: [] } : await (await api.resolverRuns()).listResolverRuns({ resolver, pageSize: RUNS });
     return { answer, runs, calls: (await asked).get(resolver) ?? [] };
   },
   view: textView(
     ({ answer, calls, runs }: Shown, style) => {
-      const { resolver, source } = answer;
-      if (!resolver) return "";
+      const { resolver, sinkResolver, source } = answer;
       const line = hoursLine(calls, style);
+      const lastDay = line === "" ? [] : [`Calls by hour  ${line}`];
+      if (sinkResolver)
+        return sections(sinkHead(sinkResolver, answer, style), { Source: sourceLines(source, style), "Last day": lastDay }, style);
+      if (!resolver) return "";
       const head = [
         style.bold(escapeControls(resolver.fqn)),
         ...(resolver.description === "" ? [] : [visibleLines(resolver.description)]),
@@ -71,7 +74,7 @@ export default defineCommand({
         {
           Source: sourceLines(source, style),
           "Used by": usedByLines(answer),
-          "Last day": line === "" ? [] : [`Calls by hour  ${line}`],
+          "Last day": lastDay,
           "Last runs": runs.map(runLine),
         },
         style,
@@ -85,6 +88,30 @@ export default defineCommand({
     { long: true },
   ),
 });
+
+/** What is said of a sink above its source. */
+function sinkHead(sink: SinkResolver, { deploymentId, source, version }: GetResolverResponse, style: Style): string {
+  const { bufferSize, debounce, maxDelay, timeout } = sink;
+  const time = (duration: typeof debounce): string => (duration ? formatDuration(durationToMs(duration)) : "");
+  return [
+    style.bold(escapeControls(sink.fqn)),
+    ...(sink.description === "" ? [] : [visibleLines(sink.description)]),
+    "",
+    definitionFacts({
+      Kind: "sink, Python",
+      Rows: sink.columns.map(readableName).join(", "),
+      Calls: `of at most ${bufferSize} rows, ${time(debounce)} after the last one, and after ${time(maxDelay)} at most`,
+      Venv: sink.venv,
+      Timeout: timeout && time(timeout),
+      Environments: sink.environments.join(", "),
+      Tags: sink.tags.join(", "),
+      Owner: sink.owner,
+      "Defined in": placeText(source, sink.span),
+      Version: `${version}`,
+      Deployment: deploymentId,
+    }),
+  ].join("\n");
+}
 
 function kindText(resolver: Resolver): string {
   const { body, outputShape, total } = resolver;

@@ -72,10 +72,15 @@ export const resolversView = choiceView(({ calls, resolvers }: ListedResolvers) 
   messageTable<ListResolversResponse, "resolvers">("resolvers", RESOLVER_FIELDS, {
     long: true,
     json: { deploymentId: false },
-    after: ({ streamResolvers }) =>
-      streamResolvers.length === 0
-        ? ""
-        : `Messages of topics run ${streamResolvers.map(({ fqn }) => fqn).join(", ")}: \`svc streams list\`.`,
+    after: ({ sinkResolvers, streamResolvers }) =>
+      [
+        ...(streamResolvers.length > 0
+          ? [`Messages of topics run ${streamResolvers.map(({ fqn }) => fqn).join(", ")}: \`svc streams list\`.`]
+          : []),
+        ...(sinkResolvers.length > 0
+          ? [`Rows are handed to ${sinkResolvers.map(({ fqn }) => fqn).join(", ")}: \`svc resolvers show ${sinkResolvers[0]?.fqn}\`.`]
+          : []),
+      ].join("\n"),
     more: hoursColumn("Calls by Hour", calls, resolvers, ({ fqn }) => fqn),
   }),
 );

@@ -36,7 +36,8 @@ const FEATURE_LABELS = ["feature", "branch"] as const;
 const APP_LABELS = ["name", "service", "unit", "attributes"] as const;
 
 /**
- * Metrics by name. `operation` of resolvers is `online`, `offline` or `run`; `deployment` is an id,
+ * Metrics by name. `operation` of resolvers is `online`, `offline`, `run` or
+ * `sink`; `deployment` is an id,
  * or its tag where it has one. Metrics of applications are told apart by the label `name`; their
  * attributes are one label, as `a=1,b=2`.
  */
@@ -121,6 +122,13 @@ export const METRICS = {
     unit: "seconds",
     labels: ["feature"],
     summary: "Time since the end of what backfills filled of a kept aggregate, by its first feature",
+  },
+  "sink.rows": { kind: "counter", unit: "one", labels: ["sink", "deployment", "branch"], summary: "Rows that sinks took" },
+  "sink.dropped": {
+    kind: "counter",
+    unit: "one",
+    labels: ["sink", "deployment", "branch", "reason"],
+    summary: "Rows of sinks that were dropped",
   },
   "job.count": { kind: "counter", unit: "one", labels: ["kind", "state"], summary: "Jobs that ended, by state" },
   "job.latency": { kind: "histogram", unit: "seconds", labels: ["kind"], summary: "Time of jobs' attempts" },

@@ -10,11 +10,12 @@ import * as project from "./project.ts";
 import * as relations from "./relations.ts";
 import * as resolvers from "./resolvers.ts";
 import type { Rule } from "./rule.ts";
+import * as sinks from "./sinks.ts";
 import * as sqlFiles from "./sql-files.ts";
 import * as streams from "./streams.ts";
 import * as windows from "./windows.ts";
 
-const MODULES = [loading, classes, relations, expressions, models, windows, resolvers, sqlFiles, graph, project, streams];
+const MODULES = [loading, classes, relations, expressions, models, windows, resolvers, sqlFiles, graph, project, streams, sinks];
 
 /** The rules by number, ascending. */
 export const RULES: readonly Rule[] = MODULES.flatMap((module): Rule[] => Object.values(module)).sort((a, b) => a.code - b.code);

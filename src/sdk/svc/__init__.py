@@ -71,7 +71,7 @@ from .sources import (
     SnowflakeSource,
     TopicSource,
 )
-from .streams import make_stream_resolver, stream
+from .streams import make_stream_resolver, sink, stream
 
 if TYPE_CHECKING:
     from .client import (

@@ -1,7 +1,7 @@
 """Windowed features, one value per window of time, and resolvers of streams: rows of a class from
 the messages of a topic.
 
-    from svc.streams import Windowed, make_stream_resolver, stream, windowed
+    from svc.streams import Windowed, make_stream_resolver, sink, stream, windowed
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NoReturn, Opt
 
 from ._model.field import MISSING, Tags, WindowedOptions
 from ._model.registry import registry
+from ._model.sink import SinkDefinition, SinkOptions
 from ._model.stream import BARE, StreamCall, StreamDefinition, StreamOptions
 from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
 from .sources import DataSource, KafkaSource, TopicSource
 
-__all__ = ["KafkaSource", "TopicSource", "Windowed", "make_stream_resolver", "stream", "windowed"]
+__all__ = ["KafkaSource", "TopicSource", "Windowed", "make_stream_resolver", "sink", "stream", "windowed"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -161,6 +162,54 @@ def stream(
         return fn
 
     return decorate
+
+
+def sink(
+    function: Optional[_F] = None,
+    /,
+    *,
+    buffer_size: int = 100,
+    debounce: Union[str, timedelta] = "100ms",
+    max_delay: Union[str, timedelta] = "1s",
+    name: Optional[str] = None,
+    timeout: Union[str, timedelta, None] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    owner: Optional[str] = None,
+    tags: Optional[Tags] = None,
+    venv: Optional[str] = None,
+    **others: NoReturn,
+) -> Any:
+    """Makes a function a sink: it is called with rows of a class soon after queries, jobs and streams
+    have computed any of their columns but the key. The function stays as it is, for tests.
+
+        @sink(buffer_size=500, max_delay="5s")
+        def tell(rows: DataFrame[User.id, User.score]) -> None:
+            http_post("https://example.com/scores", json=rows.to_dicts())
+
+    A column that the operation did not know is None. Nobody waits for the call, so that it never
+    slows an answer. One that raises is repeated, so that a row may come twice; after the fifth
+    failure its rows are dropped and counted.
+
+    buffer_size: the most rows of a call, and the number at which it is made at once.
+    debounce: how long after the last row a call is made of fewer.
+    max_delay: how long a row waits at most for others.
+    timeout: the longest run of one call; default: 10s.
+    tags: what a query must carry for the sink to be given its rows.
+    name, environment, owner, venv: as of `online`.
+    """
+    unknown = kept("sink", others)
+    options = SinkOptions(
+        tags, environment, timeout, None, owner, name, venv=venv, others=unknown, buffer_size=buffer_size, debounce=debounce, max_delay=max_delay
+    )
+
+    def decorate(fn: _F) -> _F:
+        registry.add_sink(SinkDefinition(fn, options, sys._getframe(1)))
+        return fn
+
+    if function is None:
+        return decorate
+    registry.add_sink(SinkDefinition(function, options, sys._getframe(1)))
+    return function
 
 
 def make_stream_resolver(

@@ -536,6 +536,7 @@ export async function openParts({
       log,
       processes: await processes(),
       metrics,
+      recordError: (error) => recordError(error),
       env,
       home,
       folder: directory.file("deployments"),

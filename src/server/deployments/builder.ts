@@ -37,6 +37,7 @@ import { workerMemoryLimit } from "../python/worker-memory.ts";
 import type { VenvModules } from "../python/worker-pool.ts";
 import type { KeptTiles, LiveDeployment } from "../query/live-deployment.ts";
 import type { EnvironmentVariables, Secrets } from "../secrets/secrets.ts";
+import { createRowSinks } from "../sinks/create-row-sinks.ts";
 import { createRenewableSources } from "../sql/renewable-sources.ts";
 import type { DeploymentRecord, VenvRecord } from "../stores/metadata/deployments.ts";
 import type { GraphStore } from "../stores/metadata/graphs.ts";
@@ -47,6 +48,7 @@ import type { FeatureIdentity, VersionStore } from "../stores/metadata/versions.
 import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
+import type { JobErrorRecorder } from "../stores/telemetry/store.ts";
 import { identifySeries } from "../tiles/series-ids.ts";
 import type { Vectors } from "../vectors/create-vectors.ts";
 import { longestStaleness } from "../writes/policy.ts";
@@ -93,6 +95,8 @@ export interface BuilderOptions {
   readonly log: Log;
   readonly processes: Pick<Processes, "began">;
   readonly metrics: MetricRecorder;
+  /** Keeps errors of sinks; absent = they are not kept. */
+  readonly recordError?: JobErrorRecorder | undefined;
   /** Absolute folder for unpacked sources. */
   readonly folder: string;
   /** Absolute folder of virtual environments and of the SDK. */
@@ -483,6 +487,11 @@ export function createBuilder(options: BuilderOptions): Builder {
         replaceSources: async (given) => sources.replace(await sourcesOf(of, source, given)),
         failed: () => log.error("workers were not renewed with changed variables; those before answer on", { deployment: deployment.id }),
       });
+      const rowSinks = createRowSinks({
+        deployment: { id: deployment.id, environmentId: environment.id, branch: deployment.branch, tag: deployment.tags[0] ?? "" },
+        sinks: of.sinkResolvers.filter(({ environments }) => isInEnvironment(environments, environment.name)),
+        ...{ pool, metrics, clock, log, recordError: options.recordError },
+      });
       const withVersions = (versions: ReturnType<typeof stored>): LiveDeployment => ({
         id: deployment.id,
         tag: deployment.tags[0] ?? "",
@@ -495,6 +504,7 @@ export function createBuilder(options: BuilderOptions): Builder {
         online,
         ...(vectors && { vectors }),
         ...(kept && { tiles: kept }),
+        ...(rowSinks && { sinks: rowSinks }),
         ...versions,
       });
       let live = withVersions(storedAtStart);
@@ -508,6 +518,7 @@ export function createBuilder(options: BuilderOptions): Builder {
         renew: renewal.renew,
         async stop(graceMs) {
           await renewal.stop();
+          await rowSinks?.drain();
           await pool.drain(graceMs);
           await sources.close();
           await rm(folderOf(deployment.id), { recursive: true, force: true });
@@ -638,10 +649,9 @@ const withoutWorkers: PythonPool = {
 };
 
 /** The resolvers that workers of an environment run, of every venv. */
-function pythonResolvers({ resolvers, streamResolvers }: Graph, { name }: EnvironmentRecord) {
-  return [...resolvers, ...streamResolvers].filter(
-    ({ body, environments }) => body.case === "python" && isInEnvironment(environments, name),
-  );
+function pythonResolvers({ resolvers, sinkResolvers, streamResolvers }: Graph, { name }: EnvironmentRecord) {
+  const computing = [...resolvers, ...streamResolvers].filter(({ body }) => body.case === "python");
+  return [...computing, ...sinkResolvers].filter(({ environments }) => isInEnvironment(environments, name));
 }
 
 /** FQNs of those that run with the environment's own requirements. */

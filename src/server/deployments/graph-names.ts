@@ -1,11 +1,18 @@
 /** Resolvers and scheduled queries of a graph as callers name them. */
 
-import type { Graph, Resolver, ScheduledQuery } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Graph, Resolver, ScheduledQuery, SinkResolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { Failure } from "../failure.ts";
 
+/** The sink of a name, or of its last part; undefined when it is no sink's, or may be several. */
+export function sinkNamed({ sinkResolvers }: Graph, name: string): SinkResolver | undefined {
+  const found = sinkResolvers.filter(({ fqn }) => fqn === name || fqn.endsWith(`.${name}`));
+  return found.length === 1 ? found[0] : found.find(({ fqn }) => fqn === name);
+}
+
 /** The resolver of a name. Throws Failure not_found or invalid_argument. */
-export function resolverNamed({ resolvers, streamResolvers }: Graph, name: string): Resolver {
+export function resolverNamed(graph: Graph, name: string): Resolver {
+  const { resolvers, streamResolvers } = graph;
   if (name === "") throw new Failure("invalid_argument", "Name the resolver.", { hint: "`svc resolvers` shows them." });
   const whole = resolvers.find(({ fqn }) => fqn === name);
   const found = whole ? [whole] : resolvers.filter(({ fqn }) => fqn.endsWith(`.${name}`));
@@ -19,6 +26,11 @@ export function resolverNamed({ resolvers, streamResolvers }: Graph, name: strin
   if (stream)
     throw new Failure("invalid_argument", `'${stream.fqn}' is the resolver of a stream: messages run it, and nothing else.`, {
       hint: `\`svc streams get ${stream.fqn}\` shows it.`,
+    });
+  const sink = sinkNamed(graph, name);
+  if (sink)
+    throw new Failure("invalid_argument", `'${sink.fqn}' is a sink: rows that become known run it, and nothing else.`, {
+      hint: `\`svc resolvers show ${sink.fqn}\` shows it.`,
     });
   const near = didYouMean(
     name,

@@ -4,6 +4,7 @@
 
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import type { PythonPool } from "../python/pool.ts";
+import type { RowSinks } from "../sinks/row-sinks.ts";
 import type { SqlSources } from "../sql/source.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
 import type { MergedTiles } from "../tiles/merged-tiles.ts";
@@ -47,6 +48,8 @@ export interface LiveDeployment {
   readonly tiles?: KeptTiles | undefined;
   /** Takes computed values for the offline store; undefined = nothing is stored there. */
   readonly sink?: ValueSink | undefined;
+  /** Functions of the project that are given rows; undefined = it has none. */
+  readonly sinks?: RowSinks | undefined;
 }
 
 /**

@@ -6,8 +6,12 @@ import { createFolding } from "../aggregates/folding.ts";
 import { onlineScope } from "../deployments/live-scopes.ts";
 import type { Lease } from "../deployments/running.ts";
 import type { PythonPool } from "../python/pool.ts";
+import type { NamespaceInfo } from "../query/graph/index-types.ts";
+import type { RowSinks } from "../sinks/row-sinks.ts";
 import type { SeriesStore } from "../stores/metadata/series.ts";
+import { primaryKeyOf } from "../stores/online/store.ts";
 import { identifySeries } from "../tiles/series-ids.ts";
+import type { TypedRows } from "../value-uploads/typed-rows.ts";
 import type { DeploymentPlace, VersionedDeployment } from "../value-uploads/upload-deployment.ts";
 import { type WriterOptions, writeRows } from "../value-uploads/value-writer.ts";
 import type { LiveStream } from "./live-streams.ts";
@@ -54,7 +58,10 @@ export function createStepDeployments({ deployments, deploymentOf, series, table
     made.folding.catch(() => own.delete(resolver.fqn));
     const { computer } = made;
     const folding: KeptWindows = await made.folding;
-    const lease = computer.needsPython ? await deployments.acquire({ environment, branch: "", deploymentId }) : undefined;
+    const lease =
+      computer.needsPython || versioned.graph.sinkResolvers.length > 0
+        ? await deployments.acquire({ environment, branch: "", deploymentId })
+        : undefined;
     const origin = { scope: onlineScope(environment.id, ""), deploymentId, op: "stream", resolver: resolver.fqn };
     return {
       ...{ id: deploymentId, computer, folding },
@@ -62,11 +69,22 @@ export function createStepDeployments({ deployments, deploymentOf, series, table
       pool: lease?.deployment.pool ?? NO_POOL,
       async store({ rows }) {
         await writeRows(writer, origin, [rows]);
+        if (lease?.deployment.sinks) tellRows(lease.deployment.sinks, computer.namespace, rows);
         return (await deploymentOf(place)).versions === versioned.versions;
       },
       release: () => lease?.release(),
     };
   };
+}
+
+/** Gives the sinks of a class the rows of messages; what a stream does not give is null. */
+function tellRows(sinks: RowSinks, { name, primaryKey }: NamespaceInfo, { keys, columns }: TypedRows): void {
+  const given = new Map(columns.map(({ feature, values }) => [feature.fqn, values]));
+  for (const sink of sinks.of(name)) {
+    if (!sink.takesTags([]) || !sink.columns.some((column) => given.has(column) && column !== primaryKey?.fqn)) continue;
+    for (const [row, key] of keys.entries())
+      sink.add(sink.columns.map((column) => (column === primaryKey?.fqn ? primaryKeyOf(key) : (given.get(column)?.[row] ?? null))));
+  }
 }
 
 const NO_POOL: PythonPool = {

@@ -42,8 +42,8 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
   },
   {
     rule: "E105",
-    says: "this version of svc has no 'sink': values go to the stores; query them, or have a webhook told of them",
-    files: after("", "from svc.streams import «sink», windowed\n"),
+    says: "this version of svc has no 'Sink': a sink is the function that @sink stands above",
+    files: after("", "from svc.streams import «Sink», windowed\n"),
   },
   {
     rule: "E105",

@@ -386,6 +386,46 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     says: "a statement's messages are read as JSON, without Python: leave out parse=, or compute the rows in Python",
     files: asked('return f"select id, amount from {messages}"', ", parse=«lambda raw: None»"),
   },
+  {
+    rule: "E207",
+    says: "the columns lack Txn.id, the primary key: rows of Txn are told apart by it",
+    files: streamed("@sink\ndef out(rows: «DataFrame[Txn.amount]») -> None: ..."),
+  },
+  {
+    rule: "E207",
+    says: "the key Txn.id is the only column: name a feature that becomes known",
+    files: streamed("@sink\ndef out(rows: «DataFrame[Txn.id]») -> None: ..."),
+  },
+  {
+    rule: "E207",
+    says: "'out' takes 2 parameters: a sink takes one, rows of a class, such as 'rows: DataFrame[User.id, User.score]'",
+    files: streamed("@sink\ndef out(rows: DataFrame[Txn.id, Txn.amount], «more»: int) -> None: ..."),
+  },
+  {
+    rule: "E207",
+    says: "the parameter 'rows' has no type: write rows of a class, such as 'rows: DataFrame[User.id, User.score]'",
+    files: streamed("@sink\ndef out(«rows») -> None: ..."),
+  },
+  {
+    rule: "E207",
+    says: "'rows' is Txn.amount: a sink takes rows of a class, such as DataFrame[User.id, User.score]",
+    files: streamed("@sink\ndef out(rows: «Txn.amount») -> None: ..."),
+  },
+  {
+    rule: "E207",
+    says: "'out' returns int, which goes nowhere: write '-> None'",
+    files: streamed("@sink\ndef out(rows: DataFrame[Txn.id, Txn.amount]) -> «int»: ..."),
+  },
+  {
+    rule: "E207",
+    says: "'out' yields values: a sink is a plain function, whose rows it is given",
+    files: streamed("@sink\ndef «out»(rows: DataFrame[Txn.id, Txn.amount]):\n    yield 1"),
+  },
+  {
+    rule: "E207",
+    says: "debounce is str '2s', and max_delay str '1s': rows wait at most max_delay, so write a shorter debounce",
+    files: streamed('@sink(debounce=«"2s"»)\ndef out(rows: DataFrame[Txn.id, Txn.amount]) -> None: ...'),
+  },
 ];
 
 /** A project with a stream whose function takes a DataFrame. */
@@ -399,7 +439,7 @@ function streamed(text: string): Readonly<Record<string, string>> {
     IMPORTS,
     `
 from dataclasses import dataclass
-from svc.streams import TopicSource, make_stream_resolver, stream
+from svc.streams import TopicSource, make_stream_resolver, sink, stream
 
 events = TopicSource(name="events")
 

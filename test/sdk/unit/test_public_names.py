@@ -102,8 +102,8 @@ class Missing(unittest.TestCase):
     def test_a_name_that_this_version_does_not_have(self):
         for module in names.modules():
             if module != "svc.functions":
-                kind, text = self.said(f"from {module} import sink")
-                self.assertEqual((kind, text), ("ImportError", "this version of svc has no 'sink': values go to the stores; query them, or have a webhook told of them"))
+                kind, text = self.said(f"from {module} import Sink")
+                self.assertEqual((kind, text), ("ImportError", "this version of svc has no 'Sink': a sink is the function that @sink stands above"))
 
     def test_a_slip(self):
         self.assertEqual(self.said("from svc import onlin")[1], "this version of svc has no 'onlin'; did you mean 'online'?")
@@ -120,7 +120,7 @@ class Missing(unittest.TestCase):
         )
 
     def test_attributes_can_be_asked_for_without_harm(self):
-        self.assertFalse(hasattr(svc, "sink"))
+        self.assertFalse(hasattr(svc, "Sink"))
         self.assertFalse(hasattr(svc.features, "__wrapped__"))
         self.assertIsNone(getattr(svc, "Tensor", None))
 

@@ -45,8 +45,9 @@ from .option_rules import check_hooks, check_unknown_options
 from .query_rules import check_queries, check_sources
 from .schedule_rules import check_scheduled_queries
 from .spans import resolver_part_span, resolver_span, value_span
+from .sink_rules import check_sinks
 from .statements import read_statements
-from .stream_rules import check_streams
+from .stream_rules import StreamSpec, check_streams
 from .translate import translate_all
 
 #: Rules whose findings say that a module was not imported, so its definitions are unknown.
@@ -74,6 +75,8 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     expressions = resolve_expressions(classes, report)
     resolvers = check_resolvers(registry.definitions, report)
     streams = check_streams(registry.stream_definitions, registry.stream_calls, resolvers, report)
+    own = [item for item in streams if isinstance(item, StreamSpec)]
+    sinks = check_sinks(registry.sink_definitions, [*resolvers, *own], report)
     crons = check_crons(resolvers, report)
     queries = check_queries(registry.named_queries, classes, report)
     schedules = check_scheduled_queries(registry.scheduled_queries, classes, report)
@@ -105,6 +108,7 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
         evaluations,
         sources,
         streams,
+        sinks,
         hooks,
         [],
     )

@@ -17,6 +17,7 @@ from .._model.field import MISSING, NO_OPTIONS, Field, VersionField, WindowField
 from .._model.hooks import HookDefinition
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
+from .._model.sink import SinkSpec
 from .._surface.names import duration_json, parse_duration
 from .._surface.options import schedule_text
 from ..sources import DataSource
@@ -29,6 +30,7 @@ from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
 from .validation_rules import validations_json
 from .spans import call_span, class_span, resolver_option_text, resolver_span
+from .sink_rules import sink_json
 from .stream_rules import Resolved, stream_json
 
 
@@ -46,6 +48,7 @@ def graph_json(
     evaluations: list[ResolvedEvaluation],
     sources: list[DataSource],
     streams: list[Resolved],
+    sinks: list[SinkSpec],
     hooks: list[HookDefinition],
     findings: list[Finding],
 ) -> dict[str, Any]:
@@ -64,6 +67,7 @@ def graph_json(
         "evaluations": [_evaluation(item) for item in sorted(evaluations, key=lambda item: item.evaluation.name)],
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "streamResolvers": sorted((stream_json(item, _message_set) for item in streams), key=lambda document: str(document["fqn"])),
+        "sinkResolvers": [sink_json(item) for item in sorted(sinks, key=lambda item: item.fqn)],
         "hooks": [_hook(item) for item in sorted(hooks, key=lambda item: item.name)],
         "diagnostics": [finding.json() for finding in findings],
         "sdkVersion": __version__,

@@ -982,6 +982,33 @@ class BadStreamStatement:
     somewhere = Message(code, "the statement cannot be computed: {problem}", "in this statement")
 
 
+class BadSink:
+    """A sink is not a function of rows."""
+
+    code = 207
+    parameters = Message(
+        code,
+        "'{sink}' takes {count} parameters: a sink takes one, rows of a class, such as 'rows: DataFrame[User.id, User.score]'",
+        "one parameter",
+    )
+    unannotated = Message(
+        code,
+        "the parameter '{parameter}' has no type: write rows of a class, such as '{parameter}: DataFrame[User.id, User.score]'",
+        "no type",
+    )
+    no_rows = Message(code, "'{parameter}' is {written}: a sink takes rows of a class, such as DataFrame[User.id, User.score]", "no rows")
+    no_key = Message(code, "the columns lack {key}, the primary key: rows of {owner} are told apart by it", "no key")
+    key_alone = Message(code, "the key {key} is the only column: name a feature that becomes known", "key alone")
+    related = Message(code, "{reference} is of a related row: a sink's columns are {owner}'s own features", "of a related row")
+    returns = Message(code, "'{sink}' returns {written}, which goes nowhere: write '-> None'", "goes nowhere")
+    generator = Message(code, "'{sink}' yields values: a sink is a plain function, whose rows it is given", "yields")
+    delays = Message(
+        code,
+        "debounce is {debounce}, and max_delay {longest}: rows wait at most max_delay, so write a shorter debounce",
+        "too long",
+    )
+
+
 class PythonStatement:
     """A statement that a resolver returns cannot be run."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .named_query import NamedQuery
     from .scheduled_query import ScheduledQuery
     from .resolver import ResolverDefinition, ResolverSpec
+    from .sink import SinkDefinition, SinkSpec
     from .stream import StreamCall, StreamDefinition, StreamSpec
 
 
@@ -48,6 +49,7 @@ class Registry:
         self._hooks: dict[tuple[Origin, str], HookDefinition] = {}
         self._resolvers: Optional[dict[str, ResolverSpec]] = None
         self._streams: dict[tuple[Origin, str], StreamDefinition] = {}
+        self._sinks: dict[tuple[Origin, str], SinkDefinition] = {}
         self._stream_calls: dict[tuple[Origin, str], StreamCall] = {}
 
     def clear(self) -> None:
@@ -68,6 +70,9 @@ class Registry:
 
     def add_stream(self, item: StreamDefinition) -> None:
         _replace(self._streams, (item.origin, item.fqn), item)
+
+    def add_sink(self, item: SinkDefinition) -> None:
+        _replace(self._sinks, (item.origin, item.fqn), item)
 
     def add_stream_call(self, item: StreamCall) -> None:
         _replace(self._stream_calls, (item.origin, item.fqn), item)
@@ -155,6 +160,20 @@ class Registry:
         from .stream_signature import compile_streams
 
         return compile_streams(self.stream_definitions)
+
+    @property
+    def sink_definitions(self) -> list[SinkDefinition]:
+        """Every sink as it was defined."""
+        return list(self._sinks.values())
+
+    @property
+    def sinks(self) -> dict[str, SinkSpec]:
+        """Every sink whose definition makes sense, by FQN."""
+        if not self._sinks:
+            return {}
+        from .sink import compile_sinks
+
+        return compile_sinks(self.sink_definitions)
 
     @property
     def resolvers(self) -> dict[str, ResolverSpec]:

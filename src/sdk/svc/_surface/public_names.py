@@ -113,6 +113,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "query_id": (_ROOT,),
     "query_tags": (_ROOT,),
     "realtime": (_ROOT, _FEATURES),
+    "sink": (_STREAMS, _ROOT),
     "stream": (_STREAMS, _ROOT),
     "svc_logger": (_LOGGING, _ROOT),
     "tags": (_FEATURES, _ROOT),
@@ -123,7 +124,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 _OTHER_STREAM = "streams read KafkaSource and TopicSource"
-_NO_SINKS = "values go to the stores; query them, or have a webhook told of them"
+_SINK_DECORATOR = "a sink is the function that @sink stands above"
 _SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)"
 _ONE_QUERY = "offline_query takes environment= and tags= itself"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource, SQLiteSource, DuckDBSource, ClickhouseSource, SnowflakeSource and BigQuerySource"
@@ -168,7 +169,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "SQLiteInMemorySource": "SQLiteSource(name=..., path=...) reads a file",
     "ScheduleOptions": _SCHEDULES,
     "Series": _NO_CHARTS,
-    "Sink": _NO_SINKS,
+    "Sink": _SINK_DECORATOR,
     "SpannerSource": _OTHER_SOURCE,
     "State": "resolvers keep no state between calls",
     "StreamResolver": "the resolver of a stream is the function that @stream stands above",
@@ -185,7 +186,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "make_sql_file_resolver": "SQL resolvers are files, '<name>.svc.sql'",
     "op": "functions of expressions are imported as 'import svc.functions as F'",
     "primary": "annotate the key 'Primary[...]', or write feature(primary=True)",
-    "sink": _NO_SINKS,
     "underscore": "the row of an expression is '_'",
 }
 

@@ -173,6 +173,7 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "offline": _RESOLVER,
     "stream": _STREAM,
     "make_stream_resolver": _STREAM_CALL,
+    "sink": {"description": "the docstring is the description", "upsert": "the function itself says what becomes of rows"},
     "before_all": {},
     "after_all": {},
     "feature": _VALUE,

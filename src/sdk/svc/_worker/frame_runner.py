@@ -18,6 +18,7 @@ from .._frames.spec import ColumnSpec
 from .._frames.unit_call import rows_returned
 from .._model.model_call import ModelDefinition
 from .._model.resolver import InputSpec, ResolverSpec
+from .._model.sink import SINK
 from .._model.stream import StreamSpec
 from .blocks import packed
 from .column_codec import Unreadable, attempt, column_decoder, column_encoder
@@ -33,6 +34,10 @@ def runner_for(spec: ResolverSpec, project: Project) -> Runner:
         from .stream_runner import BatchRunner, StreamRunner
 
         return BatchRunner(spec, project) if spec.batches else StreamRunner(spec, project)
+    if spec.kind == SINK:
+        from .sink_runner import SinkRunner
+
+        return SinkRunner(spec, project)
     if isinstance(spec.definition, ModelDefinition):
         from .model_runner import ModelRunner
 

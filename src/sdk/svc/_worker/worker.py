@@ -388,7 +388,7 @@ def main(argv: List[str]) -> int:
             return 1
         with no_collections():  # of what is nearly all of use to the end of the process
             threaded = {fqn: worker.lane.concurrent(spec) for fqn, spec in registry.resolvers.items() if spec.is_threaded}
-            specs = {**registry.resolvers, **threaded, **registry.streams}
+            specs = {**registry.resolvers, **threaded, **registry.streams, **registry.sinks}
             resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in specs.items()}
             gc.freeze()
     worker.await_begin()
@@ -414,8 +414,8 @@ def _read_list(path: str) -> List[str]:
 
 def _lacks_resolver(venv: str) -> bool:
     """Whether a resolver of a venv makes no sense without the modules that were left out."""
-    definitions = [*registry.definitions, *registry.stream_definitions]
-    known = {*registry.resolvers, *registry.streams}
+    definitions = [*registry.definitions, *registry.stream_definitions, *registry.sink_definitions]
+    known = {*registry.resolvers, *registry.streams, *registry.sinks}
     return any(item.fqn not in known for item in definitions if item.options.venv == venv)
 
 

@@ -22,6 +22,7 @@ import { providerOf } from "./choice.ts";
 import { expiryOfSlot } from "./expiry.ts";
 import { handOver, type Unstored } from "./fresh-values.ts";
 import type { Run } from "./run.ts";
+import { tellSinks } from "./sink-rows.ts";
 import type { StoreFound, StoreRead } from "./store-reads.ts";
 import { rowsReadOf, serveRows } from "./stored-rows.ts";
 
@@ -183,14 +184,15 @@ export function fresh<T extends { readonly observedAt: number }>(
 /**
  * Queues the values that were computed for the online store, where the plan says so and the row's
  * key is known (of rows with the same key the newest, and of equally new ones the last one's), and
- * hands them to the deployment's sink. Values computed for a future time are not stored: they would
- * hide present ones.
+ * hands them to the deployment's sinks. Values computed for a future time are not stored: they
+ * would hide present ones.
  * @param present epoch milliseconds
  * @param into the stores that take them, beside what follows those into the online store; default:
  * both
  * @returns a promise only when the answer has to wait for the sink
  */
 export function storeFresh(run: Run, present: number, into: StoredInto = EVERYWHERE): Awaitable<void> {
+  if (into.online || into.offline) tellSinks(run, present);
   if (into.online) storeOnline(run, present, "all");
   else if (into.offline) storeOnline(run, present, "followers");
   if (into.offline) return handOver(run, present, into.unstored);

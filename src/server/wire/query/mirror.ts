@@ -33,7 +33,7 @@ export function createMirror(log: Log): Mirror {
   const withoutWrites = (deployment: LiveDeployment): LiveDeployment => {
     let copy = copies.get(deployment);
     if (!copy) {
-      copy = { ...deployment, online: readOnly(deployment), sink: undefined, isMirror: true };
+      copy = { ...deployment, online: readOnly(deployment), sink: undefined, sinks: undefined, isMirror: true };
       copies.set(deployment, copy);
     }
     return copy;

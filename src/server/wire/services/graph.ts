@@ -28,7 +28,7 @@ import { allows } from "../../../domain/permissions.ts";
 import { providersOf } from "../../../domain/providers.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { identitiesOf } from "../../deployments/feature-keys.ts";
-import { resolverNamed } from "../../deployments/graph-names.ts";
+import { resolverNamed, sinkNamed } from "../../deployments/graph-names.ts";
 import { createSourceFiles } from "../../deployments/source-files.ts";
 import { Failure } from "../../failure.ts";
 import { DRIFT_REFERENCE_MS } from "../../metrics/feature-drift.ts";
@@ -121,6 +121,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return create(ListResolversResponseSchema, {
         resolvers: graph.resolvers,
         streamResolvers: graph.streamResolvers,
+        sinkResolvers: graph.sinkResolvers,
         deploymentId: id,
       });
     },
@@ -162,6 +163,17 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async getResolver({ deploymentId, resolver: name }, context) {
       const found = await find(deploymentId, context);
       const { id, environment, graph } = found;
+      const sink = sinkNamed(graph, name);
+      if (sink && !graph.resolvers.some(({ fqn }) => fqn === name || fqn.endsWith(`.${name}`))) {
+        const versions = await metadata.resolverVersions(environment.id, [sink]);
+        const source = await sourceOf(id, environment.id, sink.span, "function");
+        return create(GetResolverResponseSchema, {
+          sinkResolver: sink,
+          deploymentId: id,
+          ...(source && { source }),
+          version: versions.get(sink.fqn) ?? 1,
+        });
+      }
       const resolver = resolverNamed(graph, name);
       const versions = await metadata.resolverVersions(environment.id, [resolver]);
       const source = await sourceOf(id, environment.id, resolver.span, formOf(resolver));

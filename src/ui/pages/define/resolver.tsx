@@ -19,6 +19,7 @@ import { durationMs } from "./feature-text.ts";
 import { resolverMetric } from "./metric-expressions.ts";
 import { Neighbours } from "./neighbours.tsx";
 import { inputPaths, resolverKind, resultText, translationText } from "./resolver-text.ts";
+import { SinkResolver } from "./sink-resolver.tsx";
 import { SourceText } from "./source-text.tsx";
 import { StreamResolver } from "./stream-resolver.tsx";
 
@@ -28,6 +29,7 @@ export default function Resolver({ place }: PageProps<"resolver">) {
   const { fqn } = place.params;
   const answer = useAnswer("GraphService/ListResolvers", {}, scope.value);
   const resolver = answer.data?.resolvers?.find((one) => one.fqn === fqn);
+  const sink = answer.data?.sinkResolvers?.find((one) => one.fqn === fqn);
   const stream = answer.data?.streamResolvers?.find((one) => one.fqn === fqn);
   return (
     <Page
@@ -41,6 +43,8 @@ export default function Resolver({ place }: PageProps<"resolver">) {
             <Content resolver={resolver} deployment={deploymentId} />
           ) : stream ? (
             <StreamResolver resolver={stream} deployment={deploymentId} />
+          ) : sink ? (
+            <SinkResolver resolver={sink} deployment={deploymentId} />
           ) : (
             <Empty command={command("resolvers")}>The deployment has no resolver of this name. Those that it has:</Empty>
           )

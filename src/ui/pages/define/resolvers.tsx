@@ -47,7 +47,7 @@ export default function Resolvers() {
         <Empty command="svc apply">Nothing is deployed here yet. Deploy a project:</Empty>
       ) : (
         <Loading of={answer} lines={12}>
-          {({ resolvers = [], streamResolvers = [] }) => (
+          {({ resolvers = [], sinkResolvers = [], streamResolvers = [] }) => (
             <>
               <ResolverList resolvers={resolvers} />
               {streamResolvers.length > 0 && (
@@ -55,6 +55,9 @@ export default function Resolvers() {
                   Messages of topics run {streamResolvers.map(({ fqn = "" }, at) => [at > 0 && ", ", <ResolverLink key={fqn} fqn={fqn} />])}
                   : <a href={href("streams", {}, { deployment: "" })}>streams</a>.
                 </p>
+              )}
+              {sinkResolvers.length > 0 && (
+                <p>Rows are handed to {sinkResolvers.map(({ fqn = "" }, at) => [at > 0 && ", ", <ResolverLink key={fqn} fqn={fqn} />])}.</p>
               )}
             </>
           )}
