@@ -83,7 +83,7 @@ test("without a name all rules are listed", async () => {
 describe("a rule that there is not", () => {
   const cases: [named: string, says: string][] = [
     ["168", "there is no rule '168'; the nearest are 166 (unchecked-values), 170 (bad-named-query), 165 (never-scheduled)"],
-    ["bad-windw", "there is no rule 'bad-windw'; the nearest is 180 (bad-window)"],
+    ["bad-windoww", "there is no rule 'bad-windoww'; the nearest is 180 (bad-window)"],
     ["zebra", "there is no rule 'zebra'"],
   ];
   for (const [named, says] of cases)

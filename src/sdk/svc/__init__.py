@@ -181,6 +181,7 @@ __all__ = [
     "query_id",
     "query_tags",
     "realtime",
+    "sink",
     "stream",
     "svc_logger",
     "tags",
