@@ -16,8 +16,6 @@ interface PlanSink {
   readonly slots: readonly (SlotId | undefined)[];
 }
 
-const plannedSinks = new WeakMap<Plan, readonly PlanSink[]>();
-
 /**
  * Gives the sinks of a deployment the rows of which a run, or one of child rows, computed a column;
  * what it does not know is null. Rows of later times than the present are left out.
@@ -49,21 +47,18 @@ function tell(run: Run, { sink, keySlot, slots }: PlanSink, present: number): vo
 }
 
 function sinksOf(plan: Plan, sinks: RowSinks): readonly PlanSink[] {
-  let found = plannedSinks.get(plan);
-  if (!found) {
-    found = [...new Set(plan.slots.map(({ frame }) => frame))].flatMap((frame) => planSinks(plan, plan.frame(frame), sinks));
-    plannedSinks.set(plan, found);
-  }
-  return found;
+  const frames = new Set(plan.slots.map(({ frame }) => frame));
+  return [...frames].flatMap((frame) => planSinks(plan, plan.frame(frame), sinks));
 }
 
 function planSinks(plan: Plan, { id, keySlot, namespace }: PlanFrame, sinks: RowSinks): PlanSink[] {
-  if (keySlot === undefined) return [];
+  const known = sinks.of(namespace.name);
+  if (keySlot === undefined || known.length === 0) return [];
   const own = new Map(
     plan.slots.filter(({ frame, feature }) => frame === id && !feature.rowsOf).map((slot) => [slot.feature.fqn, slot.id]),
   );
   const primary = namespace.primaryKey?.fqn;
-  return sinks.of(namespace.name).flatMap((sink) => {
+  return known.flatMap((sink) => {
     const slots = sink.columns.map((column) => (column === primary ? keySlot : own.get(column)));
     return slots.every((slot) => slot === undefined || slot === keySlot) ? [] : [{ sink, keySlot, slots }];
   });
