@@ -27,6 +27,8 @@ export type DropReason = "full" | "failed" | "stopped";
 export interface SinkObserver {
   /** A call has ended; `error` is absent when it took its rows. */
   called(call: {
+    /** The call's id, which its lines in the log name. */
+    readonly id: string;
     readonly rows: number;
     readonly ms: number;
     readonly error?: { readonly code: ErrorCode; readonly message: string };
@@ -179,13 +181,15 @@ export class BufferedSink implements RowSink {
     const { callContext, columns, fqn, observer, parameter, pool, timeoutMs } = this.options;
     const began = performance.now();
     const table = Object.fromEntries(columns.map((column, at) => [column, rows.map((row) => row[at] ?? null)]));
+    const given = callContext();
     const error = await pool
-      .call({ ...callContext(), resolver: fqn, rows: rows.length, columns: {}, tables: { [parameter]: table }, deadlineMs: timeoutMs })
+      .call({ ...given, resolver: fqn, rows: rows.length, columns: {}, tables: { [parameter]: table }, deadlineMs: timeoutMs })
       .then(
         ({ errors: [first] }) => first,
         (reason: unknown) => ({ code: ErrorCode.RESOLVER_FAILED, message: errorText(reason) }),
       );
     observer.called({
+      id: given.context.queryId,
       rows: rows.length,
       ms: performance.now() - began,
       ...(error && { error: { code: error.code, message: error.message } }),

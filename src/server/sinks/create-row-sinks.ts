@@ -65,7 +65,7 @@ function bufferOf(sink: SinkResolver, options: RowSinksOptions): BufferedSink {
       return {
         now: [formatMicros(BigInt(Math.round(now)) * 1000n)],
         context: { queryId: id, traceId: "", tags: [], queryContext: {} },
-        origin: { operation: id, queryName: "", correlationId: "" },
+        origin: { operation: "", queryName: "", correlationId: "" },
       };
     },
   });
@@ -80,13 +80,13 @@ function observerOf(fqn: string, { clock, deployment, log, metrics, recordError 
   const rowsTaken = metrics.counter("sink.rows", environmentId, own);
   let toldAt = Number.NEGATIVE_INFINITY;
   let untold = 0;
-  const record = (message: string, failedRows: number): void =>
+  const record = (operationId: string, message: string, failedRows: number): void =>
     recordError?.({
       ...{
         environmentId,
         deploymentId,
         branch,
-        operationId: newId("req", clock.now()),
+        operationId,
         operationKind: "sink",
         queryName: "",
         resolver: fqn,
@@ -94,12 +94,12 @@ function observerOf(fqn: string, { clock, deployment, log, metrics, recordError 
       ...{ message: message.slice(0, MAX_ERROR), failedRows },
     });
   return {
-    called({ rows, ms, error }) {
+    called({ id, rows, ms, error }) {
       calls.add();
       latency.observe(ms / 1000);
       if (!error) return rowsTaken.add(rows);
       metrics.counter("resolver.errors", environmentId, { ...labels, code: ErrorCode[error.code] ?? "" }).add();
-      record(error.message, rows);
+      record(id, error.message, rows);
     },
     dropped(rows, reason) {
       metrics.counter("sink.dropped", environmentId, { ...own, reason }).add(rows);
@@ -107,7 +107,7 @@ function observerOf(fqn: string, { clock, deployment, log, metrics, recordError 
       const now = performance.now();
       if (reason === "full" && now - toldAt < TELL_EVERY_MS) return;
       toldAt = now;
-      record(`${untold} ${untold === 1 ? "row was" : "rows were"} dropped: ${WHY[reason]}`, untold);
+      record(newId("req", clock.now()), `${untold} ${untold === 1 ? "row was" : "rows were"} dropped: ${WHY[reason]}`, untold);
       log.warning("rows of a sink were dropped", { sink: fqn, deployment: deploymentId, rows: untold, reason });
       untold = 0;
     },

@@ -16,7 +16,7 @@ const PROJECT = (folder: string): ProjectFiles => ({
   "features.py": `import json
 import os
 from dataclasses import dataclass
-from svc import online
+from svc import online, query_id
 from svc.features import DataFrame, Features, features
 from svc.sources import TopicSource
 from svc.streams import sink, stream
@@ -61,6 +61,8 @@ def elsewhere(rows: DataFrame[User.id, User.score]) -> None:
 @sink(debounce="10ms", max_delay="10ms")
 def fails(rows: DataFrame[User.id, User.other]) -> None:
     write("tried", rows)
+    with open(os.path.join(${JSON.stringify(folder)}, "printed"), "a") as out:
+        out.write(json.dumps(query_id()) + "\\n")
     if not os.path.exists(os.path.join(${JSON.stringify(folder)}, "mended")):
         raise ValueError("the other side is down")
 
@@ -152,6 +154,7 @@ describe("sinks", () => {
     const [error] = (await errors.listQueryErrors({})).errors;
     expect(error).toMatchObject({ resolver: "features.fails", operationKind: "sink" });
     expect(error?.message).toContain("the other side is down");
+    expect(calls("printed")).toContain(error?.operationId);
     rmSync(join(folder.path, "mended"));
   });
 
