@@ -3,9 +3,9 @@
  * uv have installed.
  */
 
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Minor versions that the SDK supports. */
 export const SUPPORTED = ["3.10", "3.11", "3.12", "3.13"] as const;
@@ -41,13 +41,18 @@ function programOf(path: string, version: string): string | undefined {
   return asked.startsWith(`${version} /`) ? asked.slice(version.length + 1) : undefined;
 }
 
-const installed: readonly TestInterpreter[] = SUPPORTED.flatMap((version) => {
+/** Every interpreter with a supported version, newest version first; of a folder's only one each. */
+const all: readonly TestInterpreter[] = SUPPORTED.toReversed().flatMap((version) => {
+  const byFolder = new Map<string, TestInterpreter>();
   for (const candidate of candidates(version)) {
     const path = programOf(candidate, version);
-    if (path !== undefined) return [{ version, path }];
+    const folder = path && realpathSync(dirname(path));
+    if (folder && !byFolder.has(folder)) byFolder.set(folder, { version, path });
   }
-  return [];
+  return [...byFolder.values()];
 });
+
+const installed = SUPPORTED.flatMap((version) => all.find((item) => item.version === version) ?? []);
 
 /**
  * One interpreter per supported version that is installed, newest last; in a quick run the oldest
@@ -59,14 +64,21 @@ export const INTERPRETERS =
 /** Libraries whose DataFrames the SDK takes; nothing of it needs them. */
 export const LIBRARIES = ["pandas", "polars", "pyarrow"] as const;
 
-const IMPORTABLE = `import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, ${JSON.stringify(LIBRARIES)})))`;
+const MISSING = `import sys, importlib.util as u; sys.exit(" ".join(name for name in ${JSON.stringify(LIBRARIES)} if not u.find_spec(name)) or 0)`;
 
 /**
- * Of the interpreters that are installed, in a quick run too, the newest that has the libraries;
- * undefined when they are not installed in one.
+ * The newest interpreter that has the libraries, in a quick run too; undefined when none has them,
+ * and then what each of them lacks is printed.
  */
 export function interpreterWithLibraries(): TestInterpreter | undefined {
-  return installed.findLast(({ path }) => Bun.spawnSync([path, "-c", IMPORTABLE]).success);
+  const lacking: string[] = [];
+  for (const item of all) {
+    const { success, exitCode, signalCode, stderr } = Bun.spawnSync([item.path, "-c", MISSING]);
+    if (success) return item;
+    lacking.push(`${item.path} (${signalCode ?? exitCode}): ${stderr.toString().trim()}`);
+  }
+  console.log(`Libraries that interpreters lack:\n${lacking.join("\n") || "no supported interpreter was found"}`);
+  return undefined;
 }
 
 /** Folder that holds the package `svc`. */
