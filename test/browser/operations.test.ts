@@ -381,10 +381,19 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     await page.getByLabel("Kind").uncheck();
     expect(await heads()).toEqual(before.filter((title) => title !== "Kind"));
     expect(await violations(page)).toEqual([]);
+    const held = Promise.withResolvers<void>();
+    await page.route("**/svc.v1.MetricService/QueryMetric", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
     await page.reload();
     await settled(page);
     expect(await heads()).not.toContain("Kind");
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save as CSV" }).click()]);
+    const save = page.getByRole("button", { name: "Save as CSV" });
+    expect(await save.isDisabled()).toBe(true);
+    held.resolve();
+    const [download] = await Promise.all([page.waitForEvent("download"), save.click()]);
+    await page.unrouteAll({ behavior: "wait" });
     const [head, ...lines] = (await Bun.file(await download.path()).text()).trimEnd().split(/\r?\n/);
     expect(head).toStartWith("fqn,kind,type,asked_24h,null_share");
     expect(lines.find((line) => line.startsWith("user.name,"))).toMatch(/^user\.name,value,str,\d+,0,/);

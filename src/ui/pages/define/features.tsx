@@ -125,7 +125,10 @@ export default function Features() {
   );
 }
 
-/** How queries of the last day used features; undefined = it is not known yet. */
+/**
+ * How queries of the last day used features; `uses` is undefined while it is asked for
+ * (`isPending`), and when it cannot be had.
+ */
 function useFeatureUses() {
   const { branch } = scope.value;
   const filter = branch === "" ? "" : `{branch:${JSON.stringify(branch)}}`;
@@ -137,15 +140,17 @@ function useFeatureUses() {
   useLive(["metrics"], () => {
     for (const { reload } of answers) reload();
   });
+  const isPending = answers.some(({ data, error }) => data === undefined && error === undefined);
   const [requests, nulls, ages] = answers.map(({ data }) => data);
-  return useMemo(
+  const uses = useMemo(
     () => (requests && nulls && ages ? featureUses(requests.series ?? [], nulls.series ?? [], ages.series ?? []) : undefined),
     [requests, nulls, ages],
   );
+  return { uses, isPending };
 }
 
 function FeatureList({ features }: { readonly features: readonly FeatureMetadataJson[] }) {
-  const uses = useFeatureUses();
+  const { uses, isPending } = useFeatureUses();
   const all = useMemo(() => features.map((metadata) => searchable(metadata, uses?.of(metadata.feature?.fqn ?? ""))), [features, uses]);
   const [search, sort] = [queried("q"), queried("sort") || "name"];
   const offered = useMemo(() => COLUMNS.filter(({ name }) => !isOptional(name) || all.some(({ texts }) => texts[name] !== "")), [all]);
@@ -164,7 +169,7 @@ function FeatureList({ features }: { readonly features: readonly FeatureMetadata
       />
       <div class="range-row">
         <ColumnChoice columns={offered} hidden={queried("without")} onChoose={(next) => setQueried({ without: next })} />
-        <button type="button" onClick={() => saveText("features.csv", "text/csv", csvOf(rows))}>
+        <button type="button" disabled={isPending} onClick={() => saveText("features.csv", "text/csv", csvOf(rows))}>
           Save as CSV
         </button>
       </div>
