@@ -25,7 +25,7 @@ describe("words that fit", () => {
   });
 
   test("flags, local and global, and their values", async () => {
-    expect((await words("version", "--t")).values).toEqual(["--tag-only", "--token"]);
+    expect((await words("version", "--t")).values).toEqual(["--tag-only", "--token", "--template"]);
     expect((await words("version", "--js")).values).toEqual(["--json"]);
     expect((await words("completion", "")).values).toEqual(["bash", "zsh", "fish", "powershell"]);
     expect((await words("completion", "--no-color", "z")).values).toEqual(["zsh"]);
