@@ -121,7 +121,9 @@ async function checkNeeds(needs: readonly Need[], context: Context): Promise<voi
   for (const need of needs) {
     if (need === "project") await context.project();
     else {
-      const { apiServer, hasCredentials } = await context.settings();
+      const settings = await context.settings();
+      const { apiServer, hasCredentials } = settings;
+      if (settings.profile?.missing) throw settings.profile.missing;
       if (!hasCredentials) throw await notLoggedIn(context, apiServer.value);
     }
   }

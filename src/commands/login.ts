@@ -5,6 +5,7 @@ import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
 import { DEFAULT_KEY, updateEntry } from "../config/file.ts";
 import { browserFilesDir } from "../config/home.ts";
+import { isProfileName } from "../config/resolve.ts";
 import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
@@ -34,13 +35,14 @@ export default defineCommand({
   category: "Set up",
   description:
     "Opens a page of the server on which the login is confirmed, and stores the client ID and secret it gives, with the server's address and the " +
-    "environment, for this project or, outside a project, as the default. Where the server knows an identity provider, log in with it on the page and confirm your own " +
+    "environment, for this project or, outside a project, as the default; with --profile under that name. Where the server knows an identity provider, log in with it on the page and confirm your own " +
     "login, which ends with that. Else it is confirmed by somebody who is logged in already with the permission admin: in a browser " +
     "of his, or by yourself when the server is yours (its data directory is readable to you) or an earlier login still works. With --client-id and --client-secret nothing is opened: the two are checked " +
     "and stored. What stands on the command line can be seen by other programs; --client-secret-stdin reads the secret from stdin, or asks for it on a terminal.",
   examples: [
     "svc login",
     { run: "svc login --no-prompt", does: "Open the page without asking first" },
+    { run: "svc login --profile staging --api-host https://svc.example.com", does: "Beside other logins, for `--profile staging`" },
     { run: "cat secret.txt | svc login --client-id client_1 --client-secret-stdin", does: "With a secret that no other program sees" },
   ],
   flags: {
@@ -64,7 +66,7 @@ export default defineCommand({
         ? { clientId: flags.clientId, clientSecret, environment: settings.environment.value }
         : await confirmInBrowser(context, noPrompt, dataDirOf(context, dataDir));
     const session = await context.http.checkCredentials(credentials.clientId, credentials.clientSecret);
-    const isOfProject = settings.configKey !== DEFAULT_KEY;
+    const isOfProject = settings.profile === undefined && settings.configKey !== DEFAULT_KEY;
     const environment = isOfProject ? settings.environment.value : (credentials.environment ?? session.primaryEnvironment);
     const path = await updateEntry(flags, surroundings, settings.configKey, {
       name: surroundings.hostname,
@@ -75,7 +77,8 @@ export default defineCommand({
       activeEnvironment: environment,
     });
     for (const name of ["SVC_CLIENT_ID", "SVC_CLIENT_SECRET", "SVC_ACCESS_TOKEN", "SVC_API_SERVER", "SVC_ENVIRONMENT"]) {
-      if (surroundings.env[name]) progress.warn(`the environment variable ${name} is set and wins over this login`);
+      if (surroundings.env[name] && flags.profile === undefined)
+        progress.warn(`the environment variable ${name} is set and wins over this login`);
     }
     return {
       client_id: credentials.clientId,
@@ -88,9 +91,14 @@ export default defineCommand({
   view: textView(
     (login: Login) =>
       `Logged in to ${login.api_server} as ${escapeControls(login.client_id)}.\n` +
-      `Stored ${login.config_key === "default" ? "as the default" : `for the project ${login.config_key}`} in ${login.config_file}.`,
+      `Stored ${placeOf(login.config_key)} in ${login.config_file}.`,
   ),
 });
+
+function placeOf(key: string): string {
+  if (key === DEFAULT_KEY) return "as the default";
+  return isProfileName(key) ? `as the profile ${key}` : `for the project ${key}`;
+}
 
 async function confirmInBrowser(context: Context, noPrompt: boolean, dataDir: string): Promise<Credentials> {
   const { clock, io, flags, machine, prompt, progress, signal } = context;

@@ -23,6 +23,7 @@ export interface GlobalFlags {
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly accessToken?: string;
+  readonly profile?: string;
   readonly authConfig?: string;
   readonly json: boolean;
   /** What of the JSON is printed; absent means all, as a document. */

@@ -232,18 +232,20 @@ function selfArgv(execPath: string): string[] {
 }
 
 /**
- * Stores the first credentials as the default login, unless there is one. When this server accepts
- * a stored login of its previous address, that login moves to the new address.
+ * Stores the first credentials as the default login, or that of the profile, unless there is one.
+ * When this server accepts a stored login of its previous address, that login moves to the new
+ * address.
  */
 async function logIn(
   { flags, http, surroundings }: Context,
   url: string,
   created: InitialCredentials | undefined,
 ): Promise<Pick<Started, "logged_in" | "client_id" | "client_secret">> {
+  const key = flags.profile ?? DEFAULT_KEY;
   const { read } = locateConfig(flags, surroundings);
-  const stored = read === undefined ? undefined : (await readEntries(read)).get(DEFAULT_KEY);
+  const stored = read === undefined ? undefined : (await readEntries(read)).get(key);
   if (created && stored?.clientId === undefined) {
-    const file = await updateEntry(flags, surroundings, DEFAULT_KEY, {
+    const file = await updateEntry(flags, surroundings, key, {
       name: surroundings.hostname,
       clientId: created.clientId,
       clientSecret: created.clientSecret,
@@ -261,7 +263,7 @@ async function logIn(
     () => false,
   );
   if (!taken) return { logged_in: null };
-  return { logged_in: await updateEntry(flags, surroundings, DEFAULT_KEY, { apiServer: url }), client_id: clientId };
+  return { logged_in: await updateEntry(flags, surroundings, key, { apiServer: url }), client_id: clientId };
 }
 
 /**
