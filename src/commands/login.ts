@@ -3,8 +3,9 @@ import { LoginSessionStatus } from "../../gen/svc/v1/auth_pb.ts";
 import { entryToPage } from "../account/page-entry.ts";
 import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
-import { DEFAULT_KEY, updateEntry } from "../config/file.ts";
+import { DEFAULT_KEY, readEntries, updateEntry } from "../config/file.ts";
 import { browserFilesDir } from "../config/home.ts";
+import { IN_KEYCHAIN, removeSecret, storeSecret } from "../config/keychain.ts";
 import { isProfileName } from "../config/resolve.ts";
 import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
@@ -28,6 +29,7 @@ interface Login {
   readonly api_server: string;
   readonly config_file: string;
   readonly config_key: string;
+  readonly secret_in: "file" | "keychain";
 }
 
 export default defineCommand({
@@ -47,6 +49,9 @@ export default defineCommand({
   ],
   flags: {
     ...dataDirFlag,
+    keychain: bool("keep the secret in the keychain of the system, where there is one; =false keeps it in the config file", {
+      default: true,
+    }),
     clientSecretStdin: bool("read the client secret from stdin, as --client-secret - does"),
     noPrompt: bool("open the authorization window without asking first", { aliases: ["--yes", "-y"] }),
   },
@@ -57,7 +62,7 @@ export default defineCommand({
       throw new UsageError("--client-id and --client-secret go together", { hint: "Give both, or neither to log in through the browser." });
     }
   },
-  async run(context, { clientSecretStdin, dataDir, noPrompt }): Promise<Login> {
+  async run(context, { clientSecretStdin, dataDir, keychain, noPrompt }): Promise<Login> {
     const { flags, progress, prompt, surroundings } = context;
     const settings = await context.settings();
     const clientSecret = clientSecretStdin ? await prompt.secret("client secret") : flags.clientSecret;
@@ -68,11 +73,15 @@ export default defineCommand({
     const session = await context.http.checkCredentials(credentials.clientId, credentials.clientSecret);
     const isOfProject = settings.profile === undefined && settings.configKey !== DEFAULT_KEY;
     const environment = isOfProject ? settings.environment.value : (credentials.environment ?? session.primaryEnvironment);
+    const replaced = (await readEntries(settings.configFile)).get(settings.configKey);
+    if (replaced) await removeSecret(replaced, surroundings);
+    const owner = { apiServer: settings.apiServer.value, clientId: credentials.clientId };
+    const isInKeychain = keychain && (await storeSecret(owner, credentials.clientSecret, surroundings));
     const path = await updateEntry(flags, surroundings, settings.configKey, {
+      ...owner,
       name: surroundings.hostname,
-      clientId: credentials.clientId,
-      clientSecret: credentials.clientSecret,
-      apiServer: settings.apiServer.value,
+      clientSecret: isInKeychain ? undefined : credentials.clientSecret,
+      clientSecretIn: isInKeychain ? IN_KEYCHAIN : undefined,
       grpcServer: settings.grpcServer.source.kind === "default" ? undefined : settings.grpcServer.value,
       activeEnvironment: environment,
     });
@@ -86,12 +95,13 @@ export default defineCommand({
       api_server: settings.apiServer.value ?? "",
       config_file: path,
       config_key: settings.configKey,
+      secret_in: isInKeychain ? "keychain" : "file",
     };
   },
   view: textView(
     (login: Login) =>
       `Logged in to ${login.api_server} as ${escapeControls(login.client_id)}.\n` +
-      `Stored ${placeOf(login.config_key)} in ${login.config_file}.`,
+      `Stored ${placeOf(login.config_key)} in ${login.config_file}${login.secret_in === "keychain" ? ", with the secret in the keychain of this system" : ""}.`,
   ),
 });
 

@@ -12,6 +12,7 @@ import { escapeControls } from "../domain/name.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
 import { normalizeAddress } from "./address.ts";
 import { type ConfigEntry, DEFAULT_KEY, isExposed, readEntries } from "./file.ts";
+import { secretOf } from "./keychain.ts";
 import { locateConfig } from "./location.ts";
 import type { NamedProfile, Setting, Settings, Source } from "./settings.ts";
 
@@ -33,7 +34,7 @@ interface SettingPlaces {
 const PROFILE_NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
 
 /** The precedence of sources; a smaller number wins. */
-const RANK: Readonly<Record<Source["kind"], number>> = { flag: 0, env: 1, file: 2, service: 3, default: 4, empty: 5 };
+const RANK: Readonly<Record<Source["kind"], number>> = { flag: 0, env: 1, file: 2, keychain: 2, service: 3, default: 4, empty: 5 };
 
 /**
  * The source of a value in words: `flag --api-host`, `environment variable SVC_API_SERVER`, a path,
@@ -47,6 +48,8 @@ export function describeSource(source: Source): string {
       return `environment variable ${source.name}`;
     case "file":
       return source.path;
+    case "keychain":
+      return "the keychain of this system";
     case "service":
       return "the token exchange";
     case "default":
@@ -70,7 +73,7 @@ export function isEnvironmentId(environment: string | undefined): boolean {
  */
 export async function createSettings(
   flags: SettingFlags,
-  surroundings: Pick<Surroundings, "env" | "homeDir">,
+  surroundings: Pick<Surroundings, "env" | "homeDir" | "platform">,
   projectRoot: string | undefined,
   warn: (text: string) => void = () => undefined,
 ): Promise<Settings> {
@@ -119,8 +122,17 @@ export async function createSettings(
   const besideApi = (setting: Setting): Setting =>
     RANK[setting.source.kind] > RANK[apiServer.source.kind] ? { value: undefined, source: { kind: "empty" } } : setting;
 
+  /** The secret of the entry that has the client ID, where the keychain keeps it. */
+  const inKeychain = async (found: Setting): Promise<Setting> => {
+    const entry = ranked.find((candidate) => candidate?.clientSecret !== undefined || candidate?.clientSecretIn !== undefined);
+    if (entry?.clientSecretIn === undefined || found.source.kind === "flag" || found.source.kind === "env") return found;
+    const value = await secretOf(entry, surroundings, warn);
+    return { value, source: { kind: value === undefined ? "empty" : "keychain" } };
+  };
   const clientId = find({ flag: ["--client-id", flags.clientId], env: "SVC_CLIENT_ID", field: "clientId" });
-  const clientSecret = find({ flag: ["--client-secret", flags.clientSecret], env: "SVC_CLIENT_SECRET", field: "clientSecret" });
+  const clientSecret = await inKeychain(
+    find({ flag: ["--client-secret", flags.clientSecret], env: "SVC_CLIENT_SECRET", field: "clientSecret" }),
+  );
   const accessToken = find({ flag: ["--access-token", flags.accessToken], env: "SVC_ACCESS_TOKEN" });
   return {
     clientId,

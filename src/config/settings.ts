@@ -7,6 +7,7 @@ export type Source =
   | { readonly kind: "flag"; readonly name: string }
   | { readonly kind: "env"; readonly name: string }
   | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "keychain" }
   | { readonly kind: "service" }
   | { readonly kind: "default" }
   | { readonly kind: "empty" };

@@ -40,6 +40,7 @@ describe("login with a client ID and secret", () => {
       api_server: platform.url,
       config_file: file,
       config_key: "default",
+      secret_in: "file",
     });
     expect(done.stdout + done.stderr).not.toContain(secret());
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -70,6 +71,7 @@ describe("login with a client ID and secret", () => {
           api_server: platform.url,
           environment: platform.environmentId,
           client_id: platform.env.SVC_CLIENT_ID,
+          secret_in: "file",
           used: true,
         },
       ],

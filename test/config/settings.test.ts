@@ -2,8 +2,14 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createSettings, describeSource, type SettingFlags } from "../../src/config/resolve.ts";
+import { createSettings as createSettingsOf, describeSource, type SettingFlags } from "../../src/config/resolve.ts";
 import { CliError } from "../../src/errors/cli-error.ts";
+
+const createSettings = (
+  flags: SettingFlags,
+  surroundings: { readonly env: Record<string, string | undefined>; readonly homeDir: string },
+  ...more: [projectRoot: string | undefined, warn?: (text: string) => void]
+) => createSettingsOf(flags, { ...surroundings, platform: "linux" }, ...more);
 
 const root = mkdtempSync(join(tmpdir(), "svc-settings-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -1,5 +1,6 @@
 import { defineCommand } from "../../cli/command.ts";
 import { type ConfigEntry, DEFAULT_KEY, readEntries } from "../../config/file.ts";
+import { IN_KEYCHAIN } from "../../config/keychain.ts";
 import { locateConfig } from "../../config/location.ts";
 import { isProfileName } from "../../config/resolve.ts";
 import { escapeControls } from "../../domain/name.ts";
@@ -12,6 +13,8 @@ interface Profile {
   readonly api_server: string | null;
   readonly environment: string | null;
   readonly client_id: string | null;
+  /** Where the client secret is: the file, or the keychain of the system. */
+  readonly secret_in: "file" | "keychain" | null;
   /** Whether commands here take their settings from it. */
   readonly used: boolean;
 }
@@ -40,11 +43,21 @@ export default defineCommand({
       { header: "API Server", cell: ({ api_server }) => api_server ?? "" },
       { header: "Environment", cell: ({ environment }) => environment ?? "" },
       { header: "Client ID", cell: ({ client_id }) => client_id ?? "" },
+      { header: "Secret", cell: ({ secret_in }) => secret_in ?? "" },
       { header: "Used", cell: ({ used }) => (used ? "\u2713" : ""), style: (text, style) => style.green(text) },
     ],
   }),
 });
 
-function profileOf(name: string, { apiServer, activeEnvironment, clientId }: ConfigEntry, used: boolean): Profile {
-  return { name, api_server: apiServer ?? null, environment: activeEnvironment ?? null, client_id: clientId ?? null, used };
+function profileOf(name: string, entry: ConfigEntry, used: boolean): Profile {
+  const { apiServer, activeEnvironment, clientId } = entry;
+  const secretIn = entry.clientSecret !== undefined ? "file" : entry.clientSecretIn === IN_KEYCHAIN ? "keychain" : null;
+  return {
+    name,
+    api_server: apiServer ?? null,
+    environment: activeEnvironment ?? null,
+    client_id: clientId ?? null,
+    secret_in: secretIn,
+    used,
+  };
 }

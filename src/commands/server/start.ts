@@ -4,6 +4,7 @@ import { bool, choice, duration, int, keyValue, list, path, text } from "../../c
 import { isLoopback } from "../../config/address.ts";
 import { DEFAULT_KEY, readEntries, updateEntry } from "../../config/file.ts";
 import { svcHome } from "../../config/home.ts";
+import { secretOf } from "../../config/keychain.ts";
 import { startInBackground } from "../../config/local-server.ts";
 import { locateConfig } from "../../config/location.ts";
 import { DEFAULT_API_SERVER } from "../../config/resolve.ts";
@@ -237,7 +238,7 @@ function selfArgv(execPath: string): string[] {
  * address.
  */
 async function logIn(
-  { flags, http, surroundings }: Context,
+  { flags, http, progress, surroundings }: Context,
   url: string,
   created: InitialCredentials | undefined,
 ): Promise<Pick<Started, "logged_in" | "client_id" | "client_secret">> {
@@ -255,9 +256,10 @@ async function logIn(
     return { logged_in: file, client_id: created.clientId };
   }
   if (created) return { logged_in: null, client_id: created.clientId, client_secret: created.clientSecret };
-  const { clientId, clientSecret, apiServer } = stored ?? {};
+  const { clientId, apiServer } = stored ?? {};
   const moved = apiServer !== undefined && apiServer !== url && isLoopback(apiServer);
-  if (!moved || clientId === undefined || clientSecret === undefined) return { logged_in: null };
+  const clientSecret = moved && stored ? await secretOf(stored, surroundings, progress.warn) : undefined;
+  if (clientId === undefined || clientSecret === undefined) return { logged_in: null };
   const taken = await http.checkCredentials(clientId, clientSecret, url).then(
     () => true,
     () => false,
