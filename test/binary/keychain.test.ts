@@ -1,12 +1,14 @@
 /** Logins whose secret is in the keychain of the system: GNOME's, on a bus of its own. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const withoutKeychain = lacksProgram("gnome-keyring-daemon") || lacksProgram("dbus-run-session");
+
+const SDK = join(import.meta.dir, "../../src/sdk");
 
 let sandbox: Sandbox;
 let credentials: { readonly SVC_CLIENT_ID: string; readonly SVC_CLIENT_SECRET: string; readonly SVC_API_SERVER: string };
@@ -53,6 +55,10 @@ test.skipIf(withoutKeychain)("a login is kept there, used from there, and remove
   expect(Bun.YAML.parse(readFileSync(file, "utf8"))).toMatchObject({ tokens: { kept: { clientId: id, clientSecretIn: "keychain" } } });
   expect(readFileSync(file, "utf8").split("kept:")[1]).not.toContain(credentials.SVC_CLIENT_SECRET);
 
+  symlinkSync(sandbox.binary, join(sandbox.home, "svc"));
+  const code = "from svc._client.config import client_settings as found; print(found(None, None, None, None).client_secret)";
+  const client = await inSession(`PATH="$HOME:$PATH" PYTHONPATH='${SDK}' SVC_PROFILE=kept python3 -c '${code}'`);
+  expect([client.stdout, client.stderr.includes("Traceback")]).toEqual([`${credentials.SVC_CLIENT_SECRET}\n`, false]);
   const elsewhere = await sandbox.svc(["user", "--profile", "kept"]);
   expect(elsewhere.exitCode).toBe(4);
   expect(elsewhere.stderr).toContain(`the client secret of ${id} is in the keychain of this system, which this session cannot use`);
