@@ -11,6 +11,7 @@ import ast
 from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
+from .._codec.coded import CodedType
 from .._codec.literal import literal_json
 from .._codec.wire import describe
 from .._diagnostics import rules
@@ -159,6 +160,8 @@ class ExpressionReader:
             raise self.problem(rules.BadExpression.row_itself(), node)
         steps = self.follow(item, node, owner)
         kind = self.kind_of(steps.last)
+        if isinstance(kind.python_type, CodedType):
+            raise self.problem(rules.BadCoding.read(feature=steps.last.fqn), node)
         if steps.many is not None and kind.target is None:
             raise self.problem(rules.BadAggregation.many_values(item=repr(item)), node)
         if kind.many:

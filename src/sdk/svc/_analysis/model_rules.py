@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
+from .._codec.coded import CodedType
 from .._codec.wire import describe
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError, Finding
@@ -41,6 +42,10 @@ def check_model_options(field: Field, options: ModelOptions, report: Report) -> 
 def check_model_call(field: Field, spec: ResolverSpec, report: Report) -> None:
     """Reports findings about the types of what a model is given and asked for."""
     options, dtype = field.options, field.type.dtype
+    coded = next((item for item in spec.inputs if isinstance(item.python_type, CodedType)), None)
+    if coded is not None:
+        report(rules.BadCoding.asked(feature=field.fqn, input=coded.path).at(value_span(field)))
+        return
     if isinstance(options, EmbedOptions):
         [item] = spec.inputs
         if item.dtype is not None and item.dtype.get("primitive") != "PRIMITIVE_TYPE_STRING":

@@ -19,6 +19,7 @@ import sys
 import types
 from typing import Any, Mapping, Optional, Sequence
 
+from .._codec.coded import CodedType
 from .._diagnostics.findings import json_line
 from .._diagnostics.outline import FunctionNode, FunctionOutline
 from .._model.model_call import ModelDefinition
@@ -125,11 +126,15 @@ def _check_signature(spec: ResolverSpec) -> None:
             raise Untranslatable(f"its parameter '{item.parameter}' is a dict of windows")
         if declared.default is not inspect.Parameter.empty and declared.default is not None:
             raise Untranslatable(f"its parameter '{item.name}' has a default")
+        if isinstance(item.python_type, CodedType):
+            raise Untranslatable(f"its parameter '{item.name}' is decoded by a function")
         if item.dtype is None or item.dtype.get("primitive") not in _TYPES:
             raise Untranslatable(f"its parameter '{item.name}' is of a type that the server does not compute with")
     for output in spec.outputs:
         if output.window is not None:
             raise Untranslatable("its output is a window of a feature")
+        if isinstance(output.python_type, CodedType):
+            raise Untranslatable(f"its output '{output.fqn}' is encoded by a function")
         if output.dtype.get("primitive") not in _TYPES:
             raise Untranslatable(f"its output '{output.fqn}' is of a type that the server does not compute with")
     times = spec.output_class.__svc_features__.feature_times  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ from .._surface.unknown_options import Others
 from .._types.annotations import read_annotation
 from .._types.data_type import DataType
 from .._types.dtypes import value_type
+from .coding import coded_type, is_coded
 from .expression import Expression
 from .versions import is_version
 from .windows import window_seconds, windowed_name
@@ -72,6 +73,8 @@ class FeatureOptions:
     offline_ttl: Union[str, timedelta, None] = None
     offline_expression: Any = None
     etl_offline_to_online: Optional[bool] = None
+    encoder: Any = None
+    decoder: Any = None
     others: Others = ()
 
 
@@ -164,7 +167,7 @@ class Field:
             return FieldType(reading.nullable, target=core.__svc_features__)
         if columns is not None:
             return FieldType(False, self._rows_of(columns, reading.nullable), many=True)
-        value = value_type(core, scope)
+        value = coded_type(core, scope, self.options) if is_coded(self.options) else value_type(core, scope)
         return FieldType(
             reading.nullable,
             None,
@@ -219,7 +222,7 @@ class Field:
         if value is MISSING:
             return MISSING
         try:
-            dtype = self.type.dtype
+            dtype = None if is_coded(self.options) else self.type.dtype
         except DefinitionError:
             dtype = None
         if isinstance(value, (tuple, frozenset)) and dtype is not None and "list" in dtype:

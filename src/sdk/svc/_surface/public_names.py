@@ -146,7 +146,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "DynamoDBSource": _OTHER_SOURCE,
     "Environments": "environment= takes a text or a list of texts",
     "F": "functions of expressions are imported as 'import svc.functions as F'",
-    "FeatureConverter": "values are converted by the feature's type",
+    "FeatureConverter": "feature(encoder=..., decoder=...) takes the two functions",
     "Filter": "a filter is a comparison of features, such as Txn.amount > 100",
     "FinalizedQuery": "query_string(...).one() gives a SQLStatement",
     "Formula": _NO_CHARTS,
