@@ -25,7 +25,7 @@ from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import FeatureTime, Now, Primary
 from ._types.vector import Vector
-from .streams import Windowed, windowed
+from .streams import Windowed, group_by_windowed, windowed
 
 __all__ = [
     "Cron",
@@ -49,6 +49,7 @@ __all__ = [
     "description",
     "feature",
     "features",
+    "group_by_windowed",
     "has_many",
     "has_one",
     "is_feature_time",

@@ -14,6 +14,7 @@ from .._model.windows import format_window, window_seconds
 from .._surface.names import parse_duration
 from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._types.data_type import type_name
+from .grouping_rules import check_grouping
 from .materialization import materializations
 from .version_rules import check_versions
 from .validation_rules import check_validations
@@ -101,6 +102,7 @@ def check_field(field: Field, report: Report) -> None:
         )
         return
     _check_windows(field, report)
+    check_grouping(field, report)
     _check_default(field, report)
     _check_caching(field, report)
     for option in ("expression", "offline_expression"):

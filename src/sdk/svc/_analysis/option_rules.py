@@ -10,7 +10,7 @@ from typing import Callable, Iterable, Mapping, Union
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
-from .._model.field import NO_OPTIONS, FeatureOptions, Field, WindowedOptions
+from .._model.field import NO_OPTIONS, FeatureOptions, Field, GroupedOptions, WindowedOptions
 from .._model.hooks import HookDefinition
 from .._model.evaluation import Evaluation
 from .._model.model_call import ModelDefinition, ModelOptions
@@ -79,6 +79,8 @@ def _given(field: Field) -> tuple[str, Others]:
         return "has_many" if field.relation.many else "has_one", field.relation.others
     if isinstance(field.options, ModelOptions):
         return field.options.taker, field.options.others
+    if isinstance(field.options, GroupedOptions):
+        return "group_by_windowed", field.options.others
     return "windowed" if isinstance(field.options, WindowedOptions) else "feature", field.options.others
 
 

@@ -91,6 +91,18 @@ class WindowedOptions(FeatureOptions):
 
 
 @dataclass(frozen=True)
+class GroupedOptions(WindowedOptions):
+    """The arguments of `group_by_windowed(...)`."""
+
+    group_by: Any = None
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The columns by which rows are grouped, as they are written."""
+        return tuple(self.group_by) if isinstance(self.group_by, (list, tuple)) else (self.group_by,)
+
+
+@dataclass(frozen=True)
 class RelationOptions:
     """The arguments of `has_one(...)` or `has_many(...)`."""
 

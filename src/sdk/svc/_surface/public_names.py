@@ -96,6 +96,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     # Not of `svc`: there the name is the module's.
     "features": (_FEATURES,),
     "freeze_time": (_ROOT,),
+    "group_by_windowed": (_STREAMS, _FEATURES, _ROOT),
     "has_many": (_FEATURES, _ROOT),
     "has_one": (_FEATURES, _ROOT),
     "http_get": (_HTTP, _ROOT),
@@ -182,7 +183,6 @@ ABSENT_NAMES: Mapping[str, str] = {
     "Underscore": "the row of an expression is '_'",
     "ensure_feature": "unwrap_feature describes a feature",
     "feature_time": "annotate a feature 'FeatureTime'",
-    "group_by_windowed": _NO_MATERIALIZATION,
     "make_sql_file_resolver": "SQL resolvers are files, '<name>.svc.sql'",
     "op": "functions of expressions are imported as 'import svc.functions as F'",
     "primary": "annotate the key 'Primary[...]', or write feature(primary=True)",

@@ -178,6 +178,12 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "after_all": {},
     "feature": _VALUE,
     "windowed": _WINDOWED,
+    "group_by_windowed": {
+        **{option: instead for option, instead in _WINDOWED.items() if option not in _VALUE},
+        **_VALUE,
+        "default": "without rows the value is an empty list",
+        "offline_expression": "offline queries group the rows that were known",
+    },
     "features": _CLASS,
     "embed": _MODEL,
     "completion": _MODEL,
