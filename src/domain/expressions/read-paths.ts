@@ -32,6 +32,7 @@ function visit({ node }: Expression, scope: ExpressionScope, prefixes: readonly 
     const path = `${own}.${relation.path}`;
     paths.add(path);
     const inner: ExpressionScope = { index: scope.index, set: relation.child, isWindowed: scope.isWindowed, outer: scope };
-    for (const part of [...filters, column, key, ...(grouping?.columns.map(({ value }) => value) ?? [])]) if (part) visit(part, inner, [path, ...prefixes], paths);
+    for (const part of [...filters, column, key, ...(grouping?.columns.map(({ value }) => value) ?? [])])
+      if (part) visit(part, inner, [path, ...prefixes], paths);
   }
 }

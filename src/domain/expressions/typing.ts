@@ -5,13 +5,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
-import type {
-  Aggregation,
-  Expression,
-  FeatureReference,
-  FunctionCall,
-  Grouping as GroupingMessage,
-} from "../../../gen/svc/v1/graph_pb.ts";
+import type { Aggregation, Expression, FeatureReference, FunctionCall, Grouping as GroupingMessage } from "../../../gen/svc/v1/graph_pb.ts";
 import { type DataType, DataTypeSchema, PrimitiveType, type Value } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../closest.ts";
 import { finding } from "../finding.ts";

@@ -309,10 +309,19 @@ export const BAD_CODING = rule(
     example: { broken: { "features.py": coded("") }, mended: { "features.py": coded(" -> str") } },
   },
   {
-    asked: message("'{feature}' is made of '{input}', whose values only Python code sees: give the model a feature with the text", "encoded"),
-    computed: message("'{feature}' is computed by an expression, which knows no encoder: let a resolver give its values", "not computed so"),
-    option: message("{option} makes no sense: {problem}", "{option}"),
+    asked: message(
+      "'{feature}' is made of '{input}', whose values only Python code sees: give the model a feature with the text",
+      "encoded",
+    ),
+    computed: message(
+      "'{feature}' is computed by an expression, which knows no encoder: let a resolver give its values",
+      "not computed so",
+    ),
+    option: message("{option} of '{feature}' cannot be used: {problem}", "{option}"),
     read: message("'{feature}' is encoded by a function, and only Python code reads its values: take it in a resolver", "encoded"),
-    unfit: message("'{feature}' is {what}, whose values are of a type that the server knows: take encoder= and decoder= out", "not encoded"),
+    unfit: message(
+      "'{feature}' is {what}, whose values are of a type that the server knows: take encoder= and decoder= out",
+      "not encoded",
+    ),
   },
 );

@@ -88,9 +88,9 @@ class Spend:
 ${fields}
 
 
-${user(
-  'spends: Windowed[list[Spend]] = group_by_windowed("1d", group_by=_.kind, expression=_.txns[_.amount, _.at > _.svc_window].sum())',
-).replace("amount: float\n", "amount: float\n    kind: str\n")}`;
+${user('spends: Windowed[list[Spend]] = group_by_windowed("1d", group_by=_.kind, expression=_.txns[_.amount, _.at > _.svc_window].sum())')
+  .replace("amount: float\n", "amount: float\n    kind: str\n")
+  .replace("Txn.amount, Txn.at", "Txn.amount, Txn.kind, Txn.at")}`;
 
 export const BAD_GROUPING = rule(
   {
@@ -109,11 +109,20 @@ export const BAD_GROUPING = rule(
     },
   },
   {
-    column: message("group_by has values of type {type}, by which rows are not told apart: name one of int, str, bool, date or an Enum", "no group"),
+    column: message(
+      "group_by has values of type {type}, by which rows are not told apart: name one of int, str, bool, date or an Enum",
+      "no group",
+    ),
     field: message("'{feature}' has {type} for '{field}', and its class says {annotation}: change one of the two", "wrong type"),
-    fields: message("'{feature}' has rows of {wanted}, and {struct} has the fields {have}: give it one for each, in this order", "other fields"),
+    fields: message(
+      "'{feature}' has rows of {wanted}, and {struct} has the fields {have}: give it one for each, in this order",
+      "other fields",
+    ),
     noAggregate: message("the expression of '{feature}' is not one aggregation of rows, such as {example}", "no aggregation"),
-    noColumns: message("group_by of '{feature}' is {value}: write a feature of the rows such as _.kind, or a list of up to {most}", "no column"),
+    noColumns: message(
+      "group_by of '{feature}' is {value}: write a feature of the rows such as _.kind, or a list of up to {most}",
+      "no column",
+    ),
     noRows: message("'{feature}' is {type}, and groups are several values: write Windowed[list[...]] of a @dataclass", "no rows"),
     nullable: message("'{feature}' may have null for '{field}': annotate the field of its class '{annotation} | None'", "may be null"),
   },

@@ -266,7 +266,7 @@ class ExpressionReader:
     def grouping(self, options: GroupedOptions, child: FeatureClass) -> Json:
         """The columns by which the rows are grouped, with the names that the feature's type has."""
         struct = grouped_struct(self.field)
-        if struct is None or len(struct["fields"]) != len(options.columns) + 1:
+        if struct is None or len(struct["fields"]) != len(options.columns) + 1 or not all(isinstance(each, Expression) for each in options.columns):
             raise Unreadable
         *fields, value = [item["name"] for item in struct["fields"]]
         written = value_node(self.field, "group_by")

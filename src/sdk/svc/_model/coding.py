@@ -23,22 +23,29 @@ def is_coded(options: Any) -> bool:
     return options.encoder is not None or options.decoder is not None
 
 
-def coded_type(core: Any, scope: Scope, options: Any) -> ValueType:
+def coded_type(core: Any, scope: Scope, options: Any, feature: str) -> ValueType:
     """The type of a feature whose values are encoded: that of what its encoder returns. Raises
     DefinitionError 128, with the option as its token.
     """
+
+    def wrong(option: str, problem: str) -> DefinitionError:
+        return DefinitionError(rules.BadCoding.option(option=option, feature=feature, problem=problem), token=option)
+
     for option in _OPTIONS:
         problem = _problem(option, getattr(options, option))
         if problem:
-            raise _wrong(option, problem)
+            raise wrong(option, problem)
     if isinstance(core, FeatureReference):
-        raise _wrong("encoder", f"the feature is of the type of {core!r}, whose values it has as they are: take it out here")
-    stored = _stored(options.encoder, scope)
+        raise wrong("encoder", f"the feature has the values of {core!r}, as they are: take encoder= and decoder= out")
+    try:
+        stored = _stored(options.encoder, scope)
+    except _Unstorable as error:
+        raise wrong("encoder", str(error)) from None
     return ValueType(stored.dtype, CodedType(core, stored.python_type, options.encoder, options.decoder))
 
 
-def _wrong(option: str, problem: str) -> DefinitionError:
-    return DefinitionError(rules.BadCoding.option(option=option, problem=problem), token=option)
+class _Unstorable(Exception):
+    """The reason why what an encoder returns cannot be stored."""
 
 
 def _problem(option: str, function: Any) -> Optional[str]:
@@ -60,19 +67,19 @@ def _problem(option: str, function: Any) -> Optional[str]:
 
 
 def _stored(encoder: Callable[[Any], Any], scope: Scope) -> ValueType:
-    """The type of what an encoder returns, which its annotation says."""
+    """The type of what an encoder returns, which its annotation says. Raises _Unstorable."""
     function: Any = inspect.unwrap(encoder)
     function = getattr(function, "__func__", function)
     written = getattr(function, "__annotations__", {}).get("return", inspect.Parameter.empty)
     if written is inspect.Parameter.empty:
-        raise _wrong("encoder", "it does not say what it returns: write a function with a return annotation, such as 'def encode(value: Point) -> str'")
+        raise _Unstorable("it does not say what it returns: write a function with a return annotation, such as '-> str'")
     module = sys.modules.get(getattr(function, "__module__", ""))
     own = scope if module is None else Scope(module.__name__, getattr(module, "__file__", None) or scope.filename, vars(module), {})
     try:
         reading = read_annotation(written, own)
         found = value_type(reading.core, own)
     except DefinitionError as error:
-        raise _wrong("encoder", f"what it returns cannot be stored: {error}") from None
+        raise _Unstorable(f"what it returns cannot be stored: {error}") from None
     if reading.nullable or found.references is not None:
-        raise _wrong("encoder", "it is never given None: annotate it with the type of what it returns for a value")
+        raise _Unstorable("it is never given None: annotate it with the type of what it returns for a value")
     return found

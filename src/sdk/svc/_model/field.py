@@ -179,7 +179,7 @@ class Field:
             return FieldType(reading.nullable, target=core.__svc_features__)
         if columns is not None:
             return FieldType(False, self._rows_of(columns, reading.nullable), many=True)
-        value = coded_type(core, scope, self.options) if is_coded(self.options) else value_type(core, scope)
+        value = coded_type(core, scope, self.options, self.fqn) if is_coded(self.options) else value_type(core, scope)
         return FieldType(
             reading.nullable,
             None,

@@ -24,6 +24,8 @@ from .names import (
 
 Check = Callable[[str, Any], Optional[str]]
 
+#: Most characters of a script that fills a database.
+MAX_SCRIPT = 256 * 1024
 #: Most partitions of a topic of the server.
 MAX_PARTITIONS = 1_000
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -113,6 +115,14 @@ def check_text(option: str, value: Any) -> Optional[str]:
     if not isinstance(value, str) or not value.strip():
         return f"{option} is {describe(value)}: write a text"
     return None
+
+
+def check_script(option: str, value: Any) -> Optional[str]:
+    """Statements of SQL, of bounded length."""
+    problem = check_text(option, value)
+    if problem is None and len(value) > MAX_SCRIPT:
+        return f"{option} has {len(value):,} characters: write up to {MAX_SCRIPT:,}, or give the rows a file of SQLite"
+    return problem
 
 
 def check_topic(option: str, value: Any) -> Optional[str]:

@@ -215,6 +215,7 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "KafkaSource": _KAFKA,
     "TopicSource": {"retention": "`svc infra apply kafka-topics` says how long the server keeps messages"},
+    "SQLiteInMemorySource": {**_FILE, "filename": "SQLiteSource reads a file", "file_name": "SQLiteSource reads a file", "path": "SQLiteSource reads a file"},
     "SQLiteSource": _FILE,
 }
 
