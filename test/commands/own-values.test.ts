@@ -1,6 +1,7 @@
 /** Values of a project's own classes: the page of the docs is followed from its first block to its last. */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
 import { tempFolder } from "../client/test-context.ts";
 import { followPage } from "../harness/docs-page.ts";
 import { type Outcome, type Platform, runCommand, startPlatform } from "./platform.ts";
@@ -40,6 +41,8 @@ test("a value that breaks a check, and one that cannot be decoded, fail", async 
 });
 
 test("offline queries compute with such values too", async () => {
-  const outcome = await svc("query", "--offline", "--in", "user.id=7", "--out", "user.is_private", "--json");
-  expect(`${outcome.stdout}${outcome.stderr}`).toContain("true");
+  const words = ["--in", "user.id=7", "--out", "user.home,user.is_private", "--recompute", "--await"];
+  const outcome = await svc("offline-query", ...words, "--output-file", "answer.csv");
+  expect(outcome.exitCode, outcome.stderr).toBe(0);
+  expect(await Bun.file(join(project, "answer.csv")).text()).toMatch(/7.*10\.0\.0\.7.*true/);
 });
