@@ -11,6 +11,7 @@ from .._diagnostics.findings import DefinitionError, Finding
 from .._model.field import Field
 from .._model.model_call import PLACEHOLDER, CompletionOptions, EmbedOptions, Message, ModelOptions
 from .._model.resolver import ResolverSpec
+from .._model.template import JinjaTemplate
 from .._models.structure import NoSchema, json_schema
 from .._surface.names import parse_duration
 from .._surface.options import check_text
@@ -127,6 +128,11 @@ def _messages(option: str, value: Any) -> Optional[str]:
         if item.role not in _ROLES:
             return f"the role of a message is {describe(item.role)}: write one of {', '.join(map(repr, _ROLES))}"
         if callable(item.content):
+            continue
+        if isinstance(item.content, JinjaTemplate):
+            problem = item.content.problem()
+            if problem:
+                return problem
             continue
         problem = check_text("content", item.content)
         if problem:

@@ -22,7 +22,7 @@ from typing import Any, Mapping, Optional, Sequence
 from .._codec.coded import CodedType
 from .._diagnostics.findings import json_line
 from .._diagnostics.outline import FunctionNode, FunctionOutline
-from .._model.model_call import ModelDefinition
+from .._model.field_resolver import FieldResolver
 from .._model.resolver import ResolverSpec
 from .._model.resolver_decorators import offline, online
 from .bindings import ProjectCode
@@ -107,8 +107,8 @@ def _translation(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
 
 
 def _check_signature(spec: ResolverSpec) -> None:
-    if isinstance(spec.definition, ModelDefinition):
-        raise Untranslatable("a model computes it")
+    if isinstance(spec.definition, FieldResolver):
+        raise Untranslatable(spec.definition.what)
     if spec.definition.options.translate is False:
         raise Untranslatable("its decorator says translate=False")
     checked = next((item.attribute for item in spec.outputs if item.checks), None)

@@ -20,6 +20,7 @@ from .._types.data_type import DataType
 from .._types.dtypes import value_type
 from .coding import coded_type, is_coded
 from .expression import Expression
+from .template import JinjaTemplate
 from .versions import is_version
 from .windows import window_seconds, windowed_name
 
@@ -373,7 +374,7 @@ def _lengths(options: FeatureOptions) -> tuple[int, ...]:
 def _options_of(value: Any) -> FeatureOptions:
     if isinstance(value, FeatureOptions):
         return value
-    if isinstance(value, Expression):
+    if isinstance(value, (Expression, JinjaTemplate)):
         return FeatureOptions(expression=value)
     return NO_OPTIONS if value is MISSING or isinstance(value, RelationOptions) else FeatureOptions(default=value)
 

@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional
 from .._codec.wire import describe
 from .._model.cron import Cron
 from .._model.expression import Expression
+from .._model.template import JinjaTemplate
 from .names import (
     CRON_GRAMMAR,
     DURATION_GRAMMAR,
@@ -184,7 +185,9 @@ def check_ttl(option: str, value: Any) -> Optional[str]:
 
 
 def check_expression(option: str, value: Any) -> Optional[str]:
-    """An expression of `_`."""
+    """An expression of `_`, or, of queries alone, a template."""
+    if isinstance(value, JinjaTemplate) and option == "expression":
+        return None
     return None if isinstance(value, Expression) else f"{option} is {describe(value)}: write an expression such as _.total - _.tax"
 
 
