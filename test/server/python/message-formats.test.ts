@@ -57,7 +57,13 @@ test.skipIf(lacks("fastavro and protobuf of Python", python !== undefined))("mes
   await using live = await startPool({ ...FILES, "payment_pb2.py": PAYMENT_PB2 }, { python: python as string, resolverFqns });
   const read = (resolver: string, ...messages: readonly (readonly number[])[]) =>
     live.pool.call({
-      ...{ resolver, rows: messages.length, columns: { message: messages.map((bytes) => Uint8Array.from(bytes)) }, now: [], deadlineMs: 300_000 },
+      ...{
+        resolver,
+        rows: messages.length,
+        columns: { message: messages.map((bytes) => Uint8Array.from(bytes)) },
+        now: [],
+        deadlineMs: 300_000,
+      },
       context: { queryId: "q", traceId: "t", tags: [], queryContext: {} },
     });
   const rows = {

@@ -2,6 +2,7 @@
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import type { FeatureValue } from "../../../src/domain/value.ts";
 import { lacks } from "../../harness/needs.ts";
 import { anyPython, startPool } from "./project.ts";
 
@@ -31,11 +32,11 @@ class Broken:
 
 test.skipIf(lacks("jinja2 of Python", python !== undefined))("the template of the page, and what a rendering raises", async () => {
   const text = /^```python file: features.py\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? "";
-  const said = [...PAGE.matchAll(/^user\.greeting +- +(.*)$/gm)].map(([, one]) => one);
+  const said = [...PAGE.matchAll(/^user\.greeting +- +(.*)$/gm)].map(([, one = ""]) => one);
   expect(said).toHaveLength(2);
   const resolverFqns = ["features.User.greeting", "features.Broken.text", "features.Broken.endless"];
   await using live = await startPool({ "features.py": text + MORE }, { python: python as string, resolverFqns });
-  const call = (resolver: string, columns: Record<string, unknown[]>, more = {}) =>
+  const call = (resolver: string, columns: Record<string, FeatureValue[]>, more = {}) =>
     live.pool.call({
       ...{ resolver, rows: columns.value_0?.length ?? 0, columns, now: ["2024-05-01T12:00:00.000000Z"], deadlineMs: 300_000 },
       ...{ context: { queryId: "q", traceId: "t", tags: [], queryContext: {} }, ...more },
