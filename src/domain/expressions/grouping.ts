@@ -73,12 +73,9 @@ export class Groups<T> {
   /** A struct for each group, with its aggregate. */
   structs(aggregate: (item: T) => FeatureValue): FeatureValue {
     const { columns, value } = this.fields;
-    return this.sorted().map(({ values, item }) => {
-      const struct: { [field: string]: FeatureValue } = {};
-      for (const [at, { name }] of columns.entries()) struct[name] = values[at] ?? null;
-      struct[value] = aggregate(item);
-      return struct;
-    });
+    return this.sorted().map(({ values, item }) =>
+      Object.fromEntries([...columns.map(({ name }, at) => [name, values[at] ?? null] as const), [value, aggregate(item)]]),
+    );
   }
 }
 
