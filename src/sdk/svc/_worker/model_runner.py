@@ -19,8 +19,9 @@ from .._surface.names import parse_duration
 from .._types.annotations import Scope
 from .._types.dtypes import value_type
 from ..prompts import PromptResponse
+from .frame_runner import FrameRunner
 from .raised import Project
-from .runner import Errors, Row, Runner, Unreadable
+from .runner import Errors, Row, Unreadable
 
 #: Requests of a worker at once.
 CONCURRENCY = 8
@@ -68,7 +69,7 @@ class Usage:
         }
 
 
-class ModelRunner(Runner):
+class ModelRunner(FrameRunner):
     """The runner of a feature that a model computes."""
 
     def __init__(self, spec: ResolverSpec, project: Project) -> None:
