@@ -21,8 +21,8 @@ export interface FunctionForm {
 }
 
 /**
- * Functions that the table does not have: each call of one is a call of a function of the table, or a
- * template, which Python renders.
+ * Functions that the table does not have: each call of one is a call of a function of the table,
+ * or a template, which Python renders.
  */
 export const FORMS: ReadonlyMap<string, FunctionForm> = new Map(
   [

@@ -1,4 +1,7 @@
-/** Reading of a SQLite database, a file or one in memory, on any thread: opening, binding, rows, errors. */
+/**
+ * Reading of a SQLite database, a file or one in memory, on any thread: opening, binding, rows,
+ * errors.
+ */
 
 import { Database, type SQLQueryBindings, type Statement } from "bun:sqlite";
 import { encodeStored, type FeatureValue, normalizeInt } from "../../domain/value.ts";
@@ -15,8 +18,8 @@ const INT64_MAX = 2n ** 63n - 1n;
 export type SqlitePlace = string | Uint8Array;
 
 /**
- * Opens a database read-only; others may write its file meanwhile. Integers are read as bigints, which
- * `readRows` converts to numbers where they are safe.
+ * Opens a database read-only; others may write its file meanwhile. Integers are read as bigints,
+ * which `readRows` converts to numbers where they are safe.
  * @param busyTimeoutMs longest wait of a statement for another process's lock
  */
 export function openReadOnly(place: SqlitePlace, busyTimeoutMs: number): Database {

@@ -1,6 +1,6 @@
 /**
- * SQLite databases in memory, which a script of the project fills: one in each process of the server,
- * made when it is first read and never changed after that.
+ * SQLite databases in memory, which a script of the project fills: one in each process of the
+ * server, made when it is first read and never changed after that.
  */
 
 import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";

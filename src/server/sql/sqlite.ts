@@ -1,7 +1,8 @@
 /**
- * SQLite databases as sources, read only: files, and such in memory. A statement that finds its rows by unique keys runs at once
- * (about 3 us per key; a worker thread would add 60), every other one in a worker thread, so that a
- * scan of millions of rows does not delay queries. SQLite's query plan decides.
+ * SQLite databases as sources, read only: files, and such in memory. A statement that finds its
+ * rows by unique keys runs at once (about 3 us per key; a worker thread would add 60), every other
+ * one in a worker thread, so that a scan of millions of rows does not delay queries. SQLite's query
+ * plan decides.
  */
 
 import type { Database, Statement } from "bun:sqlite";

@@ -100,8 +100,7 @@ class JinjaTemplate:
         return "".join(parts)
 
 
-#: The name of the function that counts steps, which no template can spell: names with two underscores
-#: in front are of the compiler.
+#: The name of the function that counts steps; a template that spells it is refused.
 _STEP = "__svc_step__"
 
 

@@ -76,7 +76,7 @@ class ThreadLane:
                     await asyncio.wait([ended])
                 raise
             if isinstance(error, CallCancelled):
-                # The interruption was faster than the loop, where the call is about to be cancelled.
+                # The interruption was faster than the loop, which is about to cancel the call.
                 await asyncio.get_running_loop().create_future()
         if error is not None:
             raise error
