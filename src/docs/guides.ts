@@ -13,10 +13,13 @@ export const GUIDES: readonly string[] = [
   "aggregations",
   "kept-windows",
   "streams",
+  "message-formats",
   "sinks",
   "vectors",
   "model-files",
   "venvs",
+  "own-values",
+  "templates",
   "evaluations",
 ];
 
