@@ -75,6 +75,11 @@ from .streams import make_stream_resolver, sink, stream
 
 if TYPE_CHECKING:
     from .client import (
+        AsyncDataset,
+        AsyncDatasetRevision,
+        AsyncOfflineQuery,
+        AsyncResolverRun,
+        AsyncSvcClient,
         AuthenticationError,
         BulkQueryResult,
         ClientError,
@@ -100,6 +105,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AsyncDataset",
+    "AsyncDatasetRevision",
+    "AsyncOfflineQuery",
+    "AsyncResolverRun",
+    "AsyncSvcClient",
     "AuthenticationError",
     "BigQuerySource",
     "BulkQueryResult",

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Iterator, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
 
 from .._model.feature_class import FeatureClass
 from .._surface.names import did_you_mean
-from .http import ClientError, with_hint
+from .errors import ClientError, with_hint
 from .values import decode_field, fields_along, plain, result_name, to_datetime
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 
 @dataclass(frozen=True)
@@ -190,6 +195,29 @@ class BulkQueryResult:
     def to_rows(self) -> list[dict[str, Any]]:
         """The rows, each with its values by FQN."""
         return [{name: values[row] for name, values in self.data.items()} for row in range(len(self))]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The values as a table of pyarrow, a column per output, of the types that `meta.types`
+        states. Rows of relations are lists of structs, decimals have the digits of their values, and
+        values of the type ``json`` are its text.
+        """
+        from .frames import to_arrow
+
+        return to_arrow(self.data, self.meta.types)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The values as a DataFrame of pandas; integers and booleans keep their types where some are
+        missing (``Int64``, ``boolean``).
+        """
+        from .frames import to_pandas
+
+        return to_pandas(self.data, self.meta.types)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The values as a DataFrame of polars, typed as `to_arrow` says."""
+        from .frames import to_polars
+
+        return to_polars(self.data, self.meta.types)
 
     def raise_for_errors(self) -> BulkQueryResult:
         """Raises QueryError when anything failed; else gives the result itself."""
