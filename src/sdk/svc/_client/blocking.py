@@ -160,7 +160,9 @@ def _exchanged(connection: http.client.HTTPConnection, request: Request, got: li
     response = connection.getresponse()
     is_passed_on = request.sink is not None and response.status in (200, 206)
     length, received = int(response.getheader("content-length") or -1), 0
-    while chunk := response.read1(1 << 20):
+    while not response.isclosed():
+        sock.settimeout(request.patience())
+        chunk = response.read1(1 << 20)
         received += len(chunk)
         if request.sink is None or not is_passed_on:
             got.append(chunk)
@@ -169,7 +171,8 @@ def _exchanged(connection: http.client.HTTPConnection, request: Request, got: li
                 request.sink(chunk)
             except OSError as error:
                 raise _SinkFailed(error) from None
-        sock.settimeout(request.patience())
+        if not chunk:
+            break
     if received < length:
         raise http.client.IncompleteRead(b"", length - received)
     # Its end may still have to be read.
