@@ -1,6 +1,6 @@
 /** Installing the wheel into an interpreter or a virtual environment, by its own pip or by uv. */
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Context } from "../context/context.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { SUPPORTED_MINORS } from "../python/runtime.ts";
@@ -54,8 +54,8 @@ type Machine = Pick<Context, "flags" | "machine" | "surroundings">;
 /**
  * Installs the wheel in the place of any other version, and sees that the interpreter imports it.
  * Nothing is downloaded. Throws CliError.
- * @param wanted an interpreter or the folder of a virtual environment, as it was given; undefined for
- * the active environment, else `.venv` of the working directory, else `python3` on PATH
+ * @param wanted an interpreter, or the folder of a virtual environment, as it was given; undefined
+ * for the active environment, else `.venv` of the working directory
  */
 export async function installWheel(
   context: Machine,
@@ -113,29 +113,22 @@ export async function installWheel(
 
 /** Path of the interpreter that is meant. */
 async function interpreterOf({ flags, machine, surroundings }: Machine, wanted: string | undefined): Promise<string> {
-  const inside = (folder: string): string =>
-    surroundings.platform === "win32" ? join(folder, "Scripts", "python.exe") : join(folder, "bin", "python");
-  if (wanted !== undefined) {
-    const named = /[\\/]/.test(wanted) ? wanted : machine.which(wanted);
-    if (named === undefined)
-      throw new CliError(`there is no program ${wanted} on PATH`, {
-        code: "no_interpreter",
-        hint: "Give the path of an interpreter, or of a virtual environment.",
-      });
-    if (await machine.exists(inside(named))) return inside(named);
-    if (await machine.exists(named)) return named;
-    throw new CliError(`there is no interpreter at ${named}`, {
-      code: "no_interpreter",
-      hint: "Give the path of an interpreter, or of a virtual environment.",
-    });
+  const folders =
+    wanted === undefined ? [surroundings.env.VIRTUAL_ENV || undefined, join(flags.dir, ".venv")] : [resolve(flags.dir, wanted)];
+  for (const folder of folders) {
+    const inside = folder && (surroundings.platform === "win32" ? join(folder, "Scripts", "python.exe") : join(folder, "bin", "python"));
+    if (inside && (await machine.exists(inside))) return inside;
   }
-  const folders = [surroundings.env.VIRTUAL_ENV, join(flags.dir, ".venv")].filter((folder) => folder !== undefined && folder !== "");
-  for (const folder of folders) if (await machine.exists(inside(folder as string))) return inside(folder as string);
-  const system = machine.which("python3") ?? machine.which("python");
-  if (system !== undefined) return system;
-  throw new CliError("there is no Python here: no active virtual environment, no .venv, and no python3 on PATH", {
+  if (wanted === undefined)
+    throw new CliError("there is no virtual environment here: none is active, and there is no .venv", {
+      code: "no_interpreter",
+      hint: "Make one with `python3 -m venv .venv`, or name an environment or an interpreter with --python.",
+    });
+  const named = /[\\/]/.test(wanted) ? resolve(flags.dir, wanted) : machine.which(wanted);
+  if (named !== undefined && (await machine.exists(named))) return named;
+  throw new CliError(`${wanted} is neither a virtual environment nor an interpreter`, {
     code: "no_interpreter",
-    hint: "Give one with --python.",
+    hint: "Give the folder of an environment, the path of an interpreter, or its name on PATH.",
   });
 }
 

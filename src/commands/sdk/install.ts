@@ -18,7 +18,7 @@ export default defineCommand({
   flags: {
     python: text("interpreter, or folder of a virtual environment", {
       placeholder: "<path>",
-      defaultText: "the active environment, .venv, or python3",
+      defaultText: "the active environment, else .venv",
     }),
   },
   async run(context, { python }): Promise<InstalledPackage> {
