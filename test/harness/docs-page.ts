@@ -16,9 +16,16 @@ export interface PageCommand {
 
 /**
  * Follows a page of `docs/` from its first block to its last: what names a file is written into a
- * folder, and `run` is given the commands of all other blocks. A page without commands fails.
+ * folder, and `run` is given the commands of all other blocks, but of those that say why they are
+ * `not run`. A page without commands fails.
+ * @param runOther is given the lines of programs other than svc; without it, there may be none
  */
-export async function followPage(name: string, folder: string, run: (command: PageCommand) => Promise<void>): Promise<void> {
+export async function followPage(
+  name: string,
+  folder: string,
+  run: (command: PageCommand) => Promise<void>,
+  runOther?: (line: string, said: string) => Promise<void>,
+): Promise<void> {
   const page = readFileSync(join(import.meta.dir, "../../docs", name), "utf8");
   let commands = 0;
   for (const [, info = "", text = ""] of page.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
@@ -27,10 +34,17 @@ export async function followPage(name: string, folder: string, run: (command: Pa
       writeFileSync(join(folder, file), text);
       continue;
     }
+    if (/ not run: \S/.test(info)) continue;
     expect(info).toBe("console");
-    for (const [, line = "", said = ""] of text.matchAll(/^\$ svc (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
-      await run({ line, words: [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? ""), said });
+    for (const [, whole = "", said = ""] of text.matchAll(/^\$ (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
       commands++;
+      if (!whole.startsWith("svc ") && runOther) {
+        await runOther(whole, said);
+        continue;
+      }
+      expect(whole).toStartWith("svc ");
+      const line = whole.slice("svc ".length);
+      await run({ line, words: [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? ""), said });
     }
   }
   expect(commands).toBeGreaterThan(0);

@@ -278,20 +278,21 @@ def meta_of(json: Optional[Mapping[str, Any]]) -> QueryMeta:
 
 def query_result(body: Mapping[str, Any], known: Mapping[str, FeatureClass]) -> QueryResult:
     """The answer of ``/v1/query/online``."""
+    meta = meta_of(body.get("meta"))
     return QueryResult(
-        [_feature_result(item, known) for item in body.get("data", ())],
+        [_feature_result(item, known, meta.types) for item in body.get("data", ())],
         [error_of(error) for error in body.get("errors") or ()],
-        meta_of(body.get("meta")),
+        meta,
     )
 
 
-def _feature_result(json: Mapping[str, Any], known: Mapping[str, FeatureClass]) -> FeatureResult:
+def _feature_result(json: Mapping[str, Any], known: Mapping[str, FeatureClass], types: Mapping[str, Any]) -> FeatureResult:
     fields = fields_along(json["field"], known)
     keys = fields[-1].owner_class.primary_keys if fields else []
     meta, when, error = json.get("meta"), json.get("ts"), json.get("error")
     return FeatureResult(
         json["field"],
-        decode_field(json.get("value"), fields),
+        decode_field(json.get("value"), fields, types.get(json["field"])),
         decode_field(json["pkey"], [keys[0]]) if json.get("pkey") is not None and keys else plain(json.get("pkey")),
         to_datetime(when) if when else None,
         error_of(error) if error else None,
@@ -303,8 +304,9 @@ def _feature_result(json: Mapping[str, Any], known: Mapping[str, FeatureClass]) 
 
 def bulk_result(body: Mapping[str, Any], known: Mapping[str, FeatureClass]) -> BulkQueryResult:
     """The answer of ``/v1/query/bulk``."""
+    meta = meta_of(body.get("meta"))
     columns: dict[str, list[Any]] = {}
     for name, values in (body.get("data") or {}).items():
-        fields = fields_along(name, known)
-        columns[name] = [decode_field(value, fields) for value in values]
-    return BulkQueryResult(columns, [error_of(error) for error in body.get("errors") or ()], meta_of(body.get("meta")))
+        fields, kind = fields_along(name, known), meta.types.get(name)
+        columns[name] = [decode_field(value, fields, kind) for value in values]
+    return BulkQueryResult(columns, [error_of(error) for error in body.get("errors") or ()], meta)
