@@ -161,7 +161,8 @@ def _exchanged(connection: http.client.HTTPConnection, request: Request, got: li
     is_passed_on = request.sink is not None and response.status in (200, 206)
     length, received = int(response.getheader("content-length") or -1), 0
     while not response.isclosed():
-        sock.settimeout(request.patience())
+        if received:
+            sock.settimeout(request.patience())
         chunk = response.read1(1 << 20)
         received += len(chunk)
         if request.sink is None or not is_passed_on:

@@ -55,7 +55,8 @@ class Async(unittest.IsolatedAsyncioTestCase):
         self.assertTrue(issubclass(OfflineQueryFailed, ClientError))
 
     async def test_an_upload_and_a_run(self) -> None:
-        await self.client.upload_features({Paper.id: [1, 2], Paper.points: [10, 11]})
+        # Those of the tests of runs, which count all rows.
+        await self.client.upload_features({Paper.id: [1, 2, 3], Paper.points: [10, 13, 14]})
         run = await self.client.trigger_resolver_run("grade")
         self.assertIsInstance(run, AsyncResolverRun)
         self.assertIs(await run.wait(timeout=60), run)
