@@ -111,8 +111,9 @@ export class Session {
     return response;
   }
 
-  #endOf({ timeoutMs }: CallOptions): number {
-    return Date.now() + Math.min(timeoutMs ?? this.#settings.timeoutMs, LONGEST_TIMEOUT_MS);
+  #endOf({ timeoutMs = this.#settings.timeoutMs }: CallOptions): number {
+    if (!(timeoutMs > 0)) throw new TypeError(`timeoutMs is a number of milliseconds above zero, not ${timeoutMs}`);
+    return Date.now() + Math.min(timeoutMs, LONGEST_TIMEOUT_MS);
   }
 
   #below(address: string): string {

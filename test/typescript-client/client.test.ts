@@ -202,8 +202,9 @@ describe("time", () => {
   });
 });
 
-test("settings that are missing or make no sense", () => {
+test("settings that are missing or make no sense", async () => {
   const own = { apiServer: "http://127.0.0.1:1", clientId: "id", clientSecret: "secret" };
+  await expect(new SvcClient(own).query({ ...QUERY, timeoutMs: Number.NaN })).rejects.toThrow("timeoutMs");
   for (const [options, says] of [
     [{ ...own, timeoutMs: 0 }, "timeoutMs"],
     [{ ...own, maxRetries: -1 }, "maxRetries"],

@@ -7,9 +7,12 @@ import inspect
 import json
 import os
 import pathlib
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -356,6 +359,97 @@ class Retries(unittest.TestCase):
         self.assertEqual([retry_after(value) for value in (None, "", "soon", "-1", "1.5", "10")], [None, None, None, None, 1.5, 10.0])
         self.assertEqual(retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), 0.0)
         self.assertGreater(retry_after("Wed, 21 Oct 2099 07:28:00 GMT") or 0, 1e9)
+
+
+@unittest.skipUnless(shutil.which("openssl"), "needs openssl")
+class Tls(unittest.TestCase):
+    """Servers behind TLS, directly and through a proxy's tunnel."""
+
+    make: Callable[..., Any] = SvcClient
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.certificate, cls.key = os.path.join(cls.folder, "certificate.pem"), os.path.join(cls.folder, "key.pem")
+        names = ["-subj", "/CN=svc.test", "-addext", "subjectAltName=DNS:svc.test,DNS:localhost"]
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-keyout", cls.key, "-out", cls.certificate, *names],
+            check=True,
+            capture_output=True,
+        )
+
+    def setUp(self) -> None:
+        bare = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy") and not name.startswith("SVC_")}
+        patch = mock.patch.dict(os.environ, bare, clear=True)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def peer(self) -> Peer:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, self.key)
+        peer = Peer(lambda path, _: as_json(TOKEN if path.endswith("token") else ANSWER))
+        peer.server.socket = context.wrap_socket(peer.server.socket, server_side=True)
+        self.addCleanup(peer.close)
+        return peer
+
+    def client(self, url: str, **options: Any) -> Any:
+        client = self.make(client_id="id", client_secret="secret", api_server=url, **options)
+        self.addCleanup(client.close)
+        return client
+
+    def test_a_certificate_that_is_trusted(self) -> None:
+        peer = self.peer()
+        with mock.patch.dict(os.environ, {"SSL_CERT_FILE": self.certificate}):
+            client = self.client(f"https://localhost:{peer.server.server_port}")
+            for _ in range(3):
+                self.assertEqual(client.query({"user.id": 1})["user.name"], "Ann")
+        self.assertEqual(peer.connections, 1)
+
+    def test_a_certificate_that_is_not(self) -> None:
+        peer = self.peer()
+        with self.assertRaisesRegex(ServerUnreachable, "certificate verify failed"):
+            self.client(f"https://localhost:{peer.server.server_port}").query({"user.id": 1})
+        # Another attempt would come to the same.
+        self.assertLessEqual(peer.connections, 1)
+
+    def test_a_tunnel(self) -> None:
+        peer, asked = self.peer(), []
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+
+        def pass_on(source: socket.socket, target: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                while part := source.recv(65536):
+                    target.sendall(part)
+            for end in (source, target):
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            asked.append(connection.recv(65536).decode("latin-1"))
+            connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            with connection, socket.create_connection(("127.0.0.1", peer.server.server_port)) as target:
+                back = threading.Thread(target=pass_on, args=(target, connection))
+                back.start()
+                pass_on(connection, target)
+                back.join()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        proxy = f"http://user:p%40ss@127.0.0.1:{listener.getsockname()[1]}"
+        with mock.patch.dict(os.environ, {"SSL_CERT_FILE": self.certificate, "https_proxy": proxy}):
+            client = self.client("https://svc.test:8443")
+            self.assertEqual(client.query({"user.id": 1})["user.name"], "Ann")
+            client.close()
+        thread.join()
+        self.assertTrue(asked[0].startswith("CONNECT svc.test:8443 HTTP/1."), asked)
+        self.assertIn("proxy-authorization: Basic dXNlcjpwQHNz", asked[0])
+
+
+class AwaitedTls(Tls):
+    make = Waited
 
 
 class AwaitedHttp(Http):

@@ -21,6 +21,8 @@ class Waited:
         return lambda *args, **options: self._loop.run_until_complete(found(*args, **options))
 
     def close(self) -> None:
+        if self._loop.is_closed():
+            return
         self._loop.run_until_complete(self._closed())
         self._loop.close()
 

@@ -117,8 +117,6 @@ class Blocking:
     def _opened(self, request: Request) -> http.client.HTTPConnection:
         """A connected connection. Raises ServerUnreachable."""
         server = request.server
-        if request.ends is not None and time.monotonic() >= request.ends:
-            raise server.too_late(request.timeout, sent=False)
         connection = _connection(server, request.patience())
         try:
             connection.connect()

@@ -50,6 +50,8 @@ class Retries:
             tried += 1
             failure: Optional[ServerUnreachable] = None
             response: Optional[Response] = None
+            if request.ends is not None and time.monotonic() >= request.ends:
+                raise request.server.too_late(request.timeout, sent=False)
             try:
                 response = yield request
             except ServerUnreachable as error:

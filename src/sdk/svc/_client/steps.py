@@ -41,8 +41,9 @@ class Request:
     sink: Optional[Callable[[bytes], Any]] = None
 
     def patience(self) -> float:
-        """Seconds from now on for the whole answer, or for each part of it."""
-        return (self.timeout if self.ends is None else max(0.0, self.ends - time.monotonic())) + _GRACE
+        """Seconds from now on for the whole answer, or for each part of it; more than none."""
+        left = self.timeout if self.ends is None else self.ends - time.monotonic()
+        return max(left + _GRACE, 0.001)
 
     def sent_headers(self) -> dict[str, str]:
         """The headers as they are sent now: with the time that the server has, and what a proxy is
