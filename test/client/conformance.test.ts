@@ -3,18 +3,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { npmPackage } from "../../../src/client-packages/npm-package.ts";
-import { copyProject, type Platform, runCommand, startPlatform } from "../../commands/platform.ts";
-import { lacksBrowser } from "../../harness/browser.ts";
-import { lacksProgram } from "../../harness/needs.ts";
-import { INTERPRETERS, SDK_ROOT } from "../../sdk/interpreters.ts";
-import { tempFolder } from "../test-context.ts";
-import { runByCurl } from "./curl.ts";
-import { runInBrowser } from "./page.ts";
-import { type Expected, type Outcome, type Request, requests } from "./requests.ts";
-import { isValue, type Value } from "./values.ts";
+import { npmPackage } from "../../src/client-packages/npm-package.ts";
+import { copyProject, type Platform, runCommand, startPlatform } from "../commands/platform.ts";
+import { lacksBrowser } from "../harness/browser.ts";
+import { lacksProgram } from "../harness/needs.ts";
+import { INTERPRETERS, SDK_ROOT } from "../sdk/interpreters.ts";
+import { runByCurl } from "./conformance/curl.ts";
+import { runInBrowser } from "./conformance/page.ts";
+import { type Expected, type Outcome, type Request, requests } from "./conformance/requests.ts";
+import { isValue, type Value } from "./conformance/values.ts";
+import { tempFolder } from "./test-context.ts";
 
-const HERE = import.meta.dir;
+const HERE = join(import.meta.dir, "conformance");
 let platform: Platform;
 /** A folder in which `svc-client` is installed. */
 let modules = "";
