@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union, overload
 
 from ._client.blocking import Blocking
@@ -351,7 +352,7 @@ class SvcClient:
 
         Raises ClientError.
         """
-        return Dataset(*self._run(self._calls.get_dataset(dataset, environment, lambda *facts: DatasetRevision(*facts, self._run))))
+        return Dataset(*self._run(self._calls.get_dataset(dataset, environment, partial(DatasetRevision, _run=self._run))))
 
     def upload_features(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union, overload
 
 from .asynchronous import Asynchronous
@@ -344,7 +345,8 @@ class AsyncSvcClient:
 
     async def get_dataset(self, dataset: str, *, environment: Optional[str] = None) -> AsyncDataset:
         """`SvcClient.get_dataset`, awaited."""
-        return AsyncDataset(*await self._run(self._calls.get_dataset(dataset, environment, lambda *facts: AsyncDatasetRevision(*facts, self._run))))
+        steps = self._calls.get_dataset(dataset, environment, partial(AsyncDatasetRevision, _run=self._run))
+        return AsyncDataset(*await self._run(steps))
 
     async def upload_features(
         self,
