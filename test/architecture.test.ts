@@ -91,6 +91,7 @@ const DIRECTIONS: Readonly<
   "query-client": { all: ["disk", "domain", "errors", "gen", "output"], types: ["context"] },
   "log-client": { all: ["domain", "errors", "gen", "output"], types: ["context"] },
   "topic-client": { all: ["errors", "output"] },
+  docs: { all: ["build-info.ts", "cli", "domain", "python"], lazily: ["commands"] },
   "task-client": { all: ["domain", "errors", "gen", "log-client"], types: ["context"] },
   commands: {
     all: [
@@ -103,6 +104,7 @@ const DIRECTIONS: Readonly<
         "doctor",
         "log-client",
         "query-client",
+        "docs",
         "task-client",
         "topic-client",
         "value-files",
@@ -110,7 +112,7 @@ const DIRECTIONS: Readonly<
     ],
     types: ["context", "client", "python", "release"],
   },
-  server: { all: ["contract", "modules.ts", "gen", "disk", "domain", "python"], types: ["context"] },
+  server: { all: ["contract", "modules.ts", "gen", "disk", "docs", "domain", "python"], types: ["context"] },
   domain: { all: ["gen"] },
   // It is bundled for browsers, so nothing of it may need more than they have.
   ui: { all: ["domain"], types: ["gen"] },

@@ -23,7 +23,7 @@ from .runs import RunState, find, trigger
 from .session import Answer, Call, Session
 from .steps import Steps
 from .upload import UploadResult, columns_of, parts_of
-from .values import classes_in, encode, feature_name, instant_text
+from .values import classes_in, encode, encode_of, feature_name, instant_text
 
 #: A feature such as `User.id`, or its name.
 Feature = Any
@@ -216,7 +216,7 @@ class Calls:
             name = feature_name(feature)
             if name in inputs:
                 raise ValueError(f"the input {name!r} is given twice")
-            inputs[name] = encode(value)
+            inputs[name] = encode_of(feature, value)
         tags = options.tags if options.tags or options.context is None else options.context.tags
         fields: dict[str, Any] = {
             "inputs": inputs,
