@@ -81,6 +81,9 @@ const DIRECTIONS: Readonly<
   },
   project: { all: ["gen", "disk", "domain", "errors", "output", "python"], types: ["context"] },
   python: { all: ["gen", "disk", "domain"], types: ["context", "project"] },
+  "client-packages": { all: ["disk", "errors", "python"], types: ["context"] },
+  // It is compiled by itself, for machines without anything else of ours.
+  "typescript-client": { all: [] },
   account: { all: ["config"], types: ["context"] },
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
   doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
@@ -97,6 +100,7 @@ const DIRECTIONS: Readonly<
       ...[
         "baked-packages.ts",
         "account",
+        "client-packages",
         "dataset-files",
         "deploy",
         "doctor",
@@ -117,7 +121,7 @@ const DIRECTIONS: Readonly<
   domain: { all: ["gen"] },
   // It is bundled for browsers, so nothing of it may need more than they have.
   ui: { all: ["domain"], types: ["gen"] },
-  packaging: { all: ["contract", "disk", "domain", "cli", "errors"], lazily: ["commands"] },
+  packaging: { all: ["client-packages", "contract", "disk", "domain", "cli", "errors"], lazily: ["commands"] },
   sdk: { all: [] },
 };
 
