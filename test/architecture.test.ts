@@ -81,6 +81,10 @@ const DIRECTIONS: Readonly<
   project: { all: ["gen", "disk", "domain", "errors", "output", "python"], types: ["context"] },
   python: { all: ["gen", "disk", "domain"], types: ["context", "project"] },
   account: { all: ["config"], types: ["context"] },
+  agents: {
+    all: ["client", "config", "contract", "deploy", "disk", "domain", "errors", "output", "project"],
+    types: ["context"],
+  },
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
   doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
@@ -92,7 +96,18 @@ const DIRECTIONS: Readonly<
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "dataset-files", "deploy", "doctor", "log-client", "query-client", "task-client", "topic-client", "value-files"],
+      ...[
+        "account",
+        "agents",
+        "dataset-files",
+        "deploy",
+        "doctor",
+        "log-client",
+        "query-client",
+        "task-client",
+        "topic-client",
+        "value-files",
+      ],
     ],
     types: ["context", "client", "python", "release"],
   },
