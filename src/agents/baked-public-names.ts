@@ -13,7 +13,7 @@ async function read(): Promise<Record<string, string[]>> {
     names[module] ??= [];
     names[module].push(name);
   }
-  return names;
+  return Object.fromEntries(Object.entries(names).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** The names by the module that advice names first. */

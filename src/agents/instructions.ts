@@ -27,19 +27,6 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "This tool": ["help", "mcp", "install agent-skill"],
 };
 
-/** The modules whose names are listed. */
-const MODULES = [
-  "svc",
-  "svc.features",
-  "svc.sources",
-  "svc.sql",
-  "svc.streams",
-  "svc.queries",
-  "svc.monitoring",
-  "svc.client",
-  "svc.logging",
-];
-
 /** The instructions, in Markdown. Throws when a command that they name is not there. */
 export function instructions({ names, skills, summaries }: InstructionFacts): string {
   const commands = Object.entries(COMMANDS).map(([purpose, paths]) => {
@@ -50,7 +37,7 @@ export function instructions({ names, skills, summaries }: InstructionFacts): st
     });
     return `${purpose}:\n\n${lines.join("\n")}`;
   });
-  const modules = MODULES.flatMap((module) => (names[module] ? [`- \`${module}\`: ${names[module].join(", ")}`] : []));
+  const modules = Object.entries(names).map(([module, own]) => `- \`${module}\`: ${own.join(", ")}`);
   return `${HEAD}
 ## Commands
 

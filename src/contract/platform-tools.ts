@@ -385,18 +385,23 @@ function shown<M extends Message>(message: M, exceptions: Parameters<typeof mess
   return pruned(messageJson(message, exceptions));
 }
 
-/** The same without members that say nothing: null, "", [] and {}. */
+/** The same without members that say nothing, at any depth; lists of the answer itself stay. */
 function pruned(fields: Fields): Fields {
-  return (prune(fields) as Fields | undefined) ?? {};
+  const entries = Object.entries(fields).map(([name, value]) => [name, Array.isArray(value) ? value.map(kept) : prune(value)] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+function kept(item: unknown): unknown {
+  return isFields(item) ? (prune(item) ?? {}) : item;
 }
 
 function prune(value: unknown): unknown {
   if (value === null || value === "") return undefined;
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => (isFields(item) ? pruned(item) : item));
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(kept);
   if (!isFields(value)) return value;
   const entries = Object.entries(value).flatMap(([name, member]) => {
-    const kept = prune(member);
-    return kept === undefined ? [] : [[name, kept] as const];
+    const pruned = prune(member);
+    return pruned === undefined ? [] : [[name, pruned] as const];
   });
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

@@ -19,7 +19,11 @@ export interface PageCommand {
  * folder, and `run` is given the commands of all other blocks. A page without commands fails.
  */
 export async function followPage(name: string, folder: string, run: (command: PageCommand) => Promise<void>): Promise<void> {
-  const page = readFileSync(join(import.meta.dir, "../../docs", name), "utf8");
+  await followText(readFileSync(join(import.meta.dir, "../../docs", name), "utf8"), folder, run);
+}
+
+/** The same for a text that is no page of `docs/`. */
+export async function followText(page: string, folder: string, run: (command: PageCommand) => Promise<void>): Promise<void> {
   let commands = 0;
   for (const [, info = "", text = ""] of page.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
     const file = /file: (\S+)$/.exec(info)?.[1];
