@@ -353,7 +353,7 @@ function featureFields({ feature, resolvers }: FeatureMetadata): Fields {
   if (!feature) return {};
   const { kind, maxStaleness } = feature;
   const scalar = kind.case === "scalar" ? kind.value : undefined;
-  return pruned({
+  return kept({
     name: readableName(feature.fqn),
     type: kind.case === "scalar" ? typeName(kind.value.dtype) : kind.case === undefined ? undefined : kind.value.foreignNamespace,
     relation: kind.case === "hasOne" ? "has-one" : kind.case === "hasMany" ? "has-many" : undefined,
@@ -387,17 +387,20 @@ function shown<M extends Message>(message: M, exceptions: Parameters<typeof mess
 
 /** The same without members that say nothing, at any depth; lists of the answer itself stay. */
 function pruned(fields: Fields): Fields {
-  const entries = Object.entries(fields).map(([name, value]) => [name, Array.isArray(value) ? value.map(kept) : prune(value)] as const);
+  const entries = Object.entries(fields).map(
+    ([name, value]) => [name, Array.isArray(value) ? value.map((item) => kept(item)) : prune(value)] as const,
+  );
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-function kept(item: unknown): unknown {
-  return isFields(item) ? (prune(item) ?? {}) : item;
+/** An item of a list; of an object, without the members that say nothing. */
+function kept<T>(item: T): T {
+  return isFields(item) ? ((prune(item) ?? {}) as T) : item;
 }
 
 function prune(value: unknown): unknown {
   if (value === null || value === "") return undefined;
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(kept);
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => kept(item));
   if (!isFields(value)) return value;
   const entries = Object.entries(value).flatMap(([name, member]) => {
     const pruned = prune(member);
