@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { type Endpoint, readBody, type WireFetch } from "../client/fetch.ts";
+import { type Endpoint, NetworkError, readBody, type WireFetch } from "../client/fetch.ts";
 import { isLoopback } from "../config/address.ts";
 import { readRegularFile } from "../disk/regular-file.ts";
 import { didYouMean } from "../domain/closest.ts";
@@ -61,7 +61,14 @@ export async function folderSkills(folder: string): Promise<SkillSource> {
  */
 export async function hostSkills(address: string, fetch: WireFetch): Promise<SkillSource> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (!url || url.username || url.password || url.search || url.hash || !(url.protocol === "https:" || isLoopback(address)))
+  if (
+    !url ||
+    url.username ||
+    url.password ||
+    url.search ||
+    url.hash ||
+    !(url.protocol === "https:" || (url.protocol === "http:" && isLoopback(address)))
+  )
     throw new CliError(`'${escapeControls(address)}' is no address of skills`, {
       code: "bad_address",
       hint: "Write it as https://host/path, without a user, a query and a fragment.",
@@ -76,12 +83,16 @@ export async function hostSkills(address: string, fetch: WireFetch): Promise<Ski
       timeoutMs: TIMEOUT_MS,
       followRedirects: true,
     } as const;
-    const response = await fetch(endpoint, request);
+    const response = await fetch(endpoint, request).catch((error: unknown) => {
+      throw error instanceof NetworkError ? new CliError(error.message, { code: error.code, hint: ELSEWHERE, cause: error }) : error;
+    });
     if (response.status === 404 || response.status === 410) return undefined;
     if (!response.ok) throw new CliError(`${request.url} answered with HTTP status ${response.status}`, { code: "skills_unreachable" });
     return readBody(response, endpoint, request, maxBytes);
   });
 }
+
+const ELSEWHERE = "Check the address, or bring the folder here and name it with --from.";
 
 /** Reads a file of a folder of at most so many bytes; undefined when it is not there. */
 type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array | undefined>;

@@ -136,5 +136,5 @@ function refused(name: string, wanted: string, given: unknown): ArgumentRefused 
 }
 
 function shown(given: string): string {
-  return escapeControls(given.length > 60 ? `${given.slice(0, 59)}…` : given);
+  return escapeControls((given.length > 60 ? `${given.slice(0, 59)}…` : given).toWellFormed());
 }

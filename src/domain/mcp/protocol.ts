@@ -230,7 +230,7 @@ async function callTool(offer: Offer, { name, arguments: given = {} }: Fields, s
 }
 
 function failureWords(error: unknown, tool: string): string | undefined {
-  if (error instanceof ArgumentRefused) return `${tool}: ${error.message}.`;
+  if (error instanceof ArgumentRefused) return `${tool}: ${error.message}${error.message.endsWith("?") ? "" : "."}`;
   return error instanceof ToolFailure ? `${error.message}${error.hint ? `\n${error.hint}` : ""}` : undefined;
 }
 
