@@ -24,7 +24,9 @@ export interface InstallChoice {
   readonly isGlobal: boolean;
   /** A further folder of skills, absolute. */
   readonly path?: string | undefined;
-  /** The absolute path of a folder, or a URL, that has the skills; undefined = the program itself. */
+  /**
+   * The absolute path of a folder, or a URL, that has the skills; undefined = the program itself.
+   */
   readonly from?: string | undefined;
   /** Whether they are removed instead. */
   readonly removes?: boolean;
@@ -75,7 +77,9 @@ async function askAgents({ prompt }: Context): Promise<readonly AgentName[]> {
   return prompt.pickMany("Which coding agents are they for?", options, `${AGENT_FLAGS.join(", ")} or --path`);
 }
 
-/** The skills that the user picks; of those that are installed in some folders, when they are given. */
+/**
+ * The skills that the user picks; of those that are installed in some folders, when they are given.
+ */
 async function askSkills(
   { prompt }: Context,
   source: SkillSource,

@@ -44,8 +44,8 @@ export interface InstructionFile {
 }
 
 /**
- * Reads the file of instructions at a path below a project. Throws a CliError when it is no text, too
- * long, or leads out of the project by a link.
+ * Reads the file of instructions at a path below a project. Throws a CliError when it is no text,
+ * too long, or leads out of the project by a link.
  */
 export async function readInstructionFile(path: string, root: string): Promise<InstructionFile> {
   const bound = await realpath(root);

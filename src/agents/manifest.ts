@@ -1,6 +1,6 @@
 /**
- * `SHA256SUMS` of a folder of skills, as `sha256sum` writes it: the digest of every file that may be
- * installed. What it does not list is not there.
+ * `SHA256SUMS` of a folder of skills, as `sha256sum` writes it: the digest of every file that may
+ * be installed. What it does not list is not there.
  */
 
 import { escapeControls } from "../domain/name.ts";

@@ -91,8 +91,8 @@ async function removeEmpty(from: string, top: string): Promise<void> {
 }
 
 /**
- * Throws a CliError when a file is a link or no plain file, or when a link leads from the folder out
- * of where it may be: a project that somebody else made must not have files written elsewhere.
+ * Throws a CliError when a file is a link or no plain file, or when a link leads from the folder
+ * out of where it may be: a project that somebody else made must not have files written elsewhere.
  */
 async function refuseLinks(path: string, { path: top, within }: SkillFolder): Promise<void> {
   const bound = await realpath(within).catch(() => undefined);

@@ -1,6 +1,7 @@
 /**
- * Where skills come from: the binary, a folder, or a host that serves such a folder, as a repository
- * of files does. What comes from elsewhere is taken only with the digests of the folder's manifest.
+ * Where skills come from: the binary, a folder, or a host that serves such a folder, as a
+ * repository of files does. What comes from elsewhere is taken only with the digests of the
+ * folder's manifest.
  */
 
 import { createHash } from "node:crypto";
@@ -25,7 +26,9 @@ const TIMEOUT_MS = 30_000;
 export interface SkillSource {
   /** The names of its skills, sorted. */
   readonly names: readonly string[];
-  /** A skill with its files. Throws a CliError when it is damaged, and for a name that is not there. */
+  /**
+   * A skill with its files. Throws a CliError when it is damaged, and for a name that is not there.
+   */
   load(name: string): Promise<Skill>;
 }
 

@@ -57,7 +57,6 @@ describe("svc init agent-prompt", () => {
     expect((await init(dir, "codex")).stdout).toBe(`Updated the part of svc in ${dir}/CLAUDE.md\n`);
     expect((await init(dir, "claude")).stdout).toBe(`${dir}/CLAUDE.md is current\n`);
     symlinkSync(elsewhere, join(dir, ".github"));
-    symlinkSync(join(elsewhere, "gone.md"), join(dir, "gone"));
     mkdirSync(join(dir, ".augment/rules"), { recursive: true });
     symlinkSync(join(elsewhere, "gone.md"), join(dir, ".augment/rules/svc.md"));
     for (const provider of ["copilot", "augment"])

@@ -12,7 +12,7 @@ export default defineCommand({
     "A file with another digest is refused, and then nothing is installed. Skills go into the project, with --global into your own folders. Run again, it " +
     "writes what has changed.",
   examples: [
-    { run: "svc install agent-skill", does: "Choose on a terminal: type to filter, Tab selects, Enter installs" },
+    { run: "svc install agent-skill", does: "Choose on a terminal: type to filter, Tab selects, Enter goes on" },
     "svc install agent-skill write-features debug-a-query --claude",
     { run: "svc install agent-skill write-features --codex --global", does: "For all of your projects" },
     { run: "svc install agent-skill our-conventions --from ../skills --cursor", does: "A skill of your own" },
@@ -20,15 +20,15 @@ export default defineCommand({
   ],
   args: { skill: args("names of skills; without any you are asked on a terminal") },
   flags: {
-    codex: bool("for codex: .agents/skills, with --global $CODEX_HOME/skills", { aliases: ["--agent1"] }),
-    claude: bool("for claude: .claude/skills, with --global ~/.claude/skills", { aliases: ["--agent2"] }),
-    cursor: bool("for cursor: .cursor/skills, with --global ~/.cursor/skills", { aliases: ["--agent3"] }),
+    agent1: bool("for codex: .agents/skills, with --global $CODEX_HOME/skills", { aliases: ["--codex"] }),
+    agent2: bool("for claude: .claude/skills, with --global ~/.claude/skills", { aliases: ["--claude"] }),
+    agent3: bool("for cursor: .cursor/skills, with --global ~/.cursor/skills", { aliases: ["--cursor"] }),
     path: path("also install under this skills folder", { placeholder: "<folder>" }),
     global: bool("your own folders of these agents, not the project's"),
     from: text("folder or URL that has the skills", { placeholder: "<folder or url>", defaultText: "this program" }),
     delete: bool("remove the files of the skills, and the folders of theirs that are empty then"),
   },
-  run(context, { skill, codex, claude, cursor, path: folder, global: isGlobal, from: given, delete: removes }) {
+  run(context, { skill, agent1: codex, agent2: claude, agent3: cursor, path: folder, global: isGlobal, from: given, delete: removes }) {
     const { flags, surroundings } = context;
     const from = given === undefined || isAddress(given) ? given : absolutePath(given, { dir: flags.dir, homeDir: surroundings.homeDir });
     const agents = Object.entries({ codex, claude, cursor }).flatMap(([name, isMeant]) => (isMeant ? [name as AgentName] : []));

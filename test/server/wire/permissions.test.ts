@@ -51,6 +51,7 @@ const HTTP: Readonly<
   "/health": { method: "GET", opensTo: "anyone" },
   "/health/ready": { method: "GET", opensTo: "read" },
   "/metrics": { method: "GET", opensTo: "read" },
+  "/mcp": { method: "POST", opensTo: "authenticated" },
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },

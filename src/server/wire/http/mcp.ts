@@ -41,7 +41,9 @@ interface Incoming {
   readonly again: FetchHandler;
 }
 
-/** Answers a message of the Model Context Protocol. Throws Failure for a caller who is not known. */
+/**
+ * Answers a message of the Model Context Protocol. Throws Failure for a caller who is not known.
+ */
 export async function serveMcp(platform: Platform, incoming: Incoming): Promise<Response> {
   const { request, url, connection, share } = incoming;
   if (request.method !== "POST") return methodNotAllowed("POST");
