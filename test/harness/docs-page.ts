@@ -31,6 +31,7 @@ export async function followText(page: string, folder: string, run: (command: Pa
       writeFileSync(join(folder, file), text);
       continue;
     }
+    if (/^sh not run: \S/.test(info)) continue;
     expect(info).toBe("console");
     for (const [, line = "", said = ""] of text.matchAll(/^\$ svc (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
       await run({ line, words: [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? ""), said });

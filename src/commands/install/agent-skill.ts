@@ -20,9 +20,9 @@ export default defineCommand({
   ],
   args: { skill: args("names of skills; without any you are asked on a terminal") },
   flags: {
-    agent1: bool("for codex: .agents/skills, with --global $CODEX_HOME/skills", { aliases: ["--codex"] }),
-    agent2: bool("for claude: .claude/skills, with --global ~/.claude/skills", { aliases: ["--claude"] }),
-    agent3: bool("for cursor: .cursor/skills, with --global ~/.cursor/skills", { aliases: ["--cursor"] }),
+    agent1: bool("or --codex: .agents/skills, with --global $CODEX_HOME/skills", { aliases: ["--codex"] }),
+    agent2: bool("or --claude: .claude/skills, with --global ~/.claude/skills", { aliases: ["--claude"] }),
+    agent3: bool("or --cursor: .cursor/skills, with --global ~/.cursor/skills", { aliases: ["--cursor"] }),
     path: path("also install under this skills folder", { placeholder: "<folder>" }),
     global: bool("your own folders of these agents, not the project's"),
     from: text("folder or URL that has the skills", { placeholder: "<folder or url>", defaultText: "this program" }),
