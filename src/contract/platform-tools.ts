@@ -8,6 +8,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
 import type { FeatureMetadata } from "../../gen/svc/v1/graph_pb.ts";
 import { LineageDirection } from "../../gen/svc/v1/graph_pb.ts";
+import { titleOf } from "../domain/docs/sections.ts";
 import { formatDuration } from "../domain/duration.ts";
 import type { Fields } from "../domain/mcp/json-rpc.ts";
 import { isFields } from "../domain/mcp/json-rpc.ts";
@@ -261,8 +262,8 @@ export function platformResources({ api, pages }: PlatformHost): Resources {
       ...Object.entries(pages).map(([name, page]) => ({
         uri: PAGE_SCHEME + name,
         name,
-        title: titleOf(page, name),
-        description: `Documentation of svc: ${titleOf(page, name)}`,
+        title: titleOf(page),
+        description: `Documentation of svc: ${titleOf(page)}`,
         mimeType: "text/markdown" as const,
       })),
     ],
@@ -298,10 +299,6 @@ function decoded(part: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function titleOf(page: string, name: string): string {
-  return /^# (.+)$/m.exec(page)?.[1] ?? name;
 }
 
 async function describeFeature(api: PlatformApi, name: string, options: CallOptions): Promise<Fields> {
