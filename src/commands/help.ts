@@ -49,8 +49,8 @@ export default defineCommand({
   check({ all, command, manual, find }) {
     if (manual !== undefined && (all || find || command.length > 0))
       throw new UsageError("--manual writes all pages: it takes no command, no --all and no --find");
-    if (search && command.length === 0)
-      throw new UsageError("--search needs words to search for", { hint: "For example: svc help --search cache" });
+    if (find && command.length === 0)
+      throw new UsageError("--find needs words to search for", { hint: "For example: svc help --find cache" });
     if (find && all) throw new UsageError("--find and --all are not used together");
   },
   async run({ machine }, { command, all, manual, find }): Promise<HelpTopic | Manual | Found> {

@@ -22,7 +22,7 @@ test("a command's name gives its help, and with --find what else has it", async 
   expect((await runCommand("help", ["server", "start"])).stdout).toStartWith("Start the embedded server");
   expect((await search("--find", "secret")).map(({ run }) => run)).toContain("svc secret set --help");
   const unknown = await runCommand("help", ["aply"]);
-  expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean 'apply'?")]);
+  expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean 'svc apply'?")]);
   for (const words of [["--find"], ["--find", "x", "--all"], ["--find", "x", "--manual", "y"]])
     expect((await runCommand("help", words)).exitCode).toBe(2);
 });
