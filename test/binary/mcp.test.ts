@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client, ClientCredentialsProvider, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Sandbox } from "../harness/sandbox.ts";
 
@@ -257,6 +257,20 @@ test("a caller may do what its permissions allow, and is told in words what they
       const refused = await say(client, tool, args);
       expect([refused.isError, refused.text]).toEqual([true, expect.stringContaining(`lack the permission '${permission}'`)]);
     }
+  } finally {
+    await client.close();
+  }
+}, 300_000);
+
+test("the official client logs in with the credentials of a service token, and finds out by itself where", async () => {
+  const words = ["service-token", "create", "--name", "agent", "--role", "viewer"];
+  const { client_id: clientId, client_secret: clientSecret } = await sandbox.json<{ client_id: string; client_secret: string }>(words);
+  const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode: "auto" } });
+  const authProvider = new ClientCredentialsProvider({ clientId, clientSecret, expectedIssuer: sandbox.url });
+  const requestInit = { headers: { "svc-project": "agents" } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/mcp`), { authProvider, requestInit }));
+  try {
+    expect(JSON.parse((await say(client, "list_features", { search: "initial" })).text).total).toBe(1);
   } finally {
     await client.close();
   }

@@ -142,6 +142,14 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveMcp } = await import("./http/mcp.ts");
     return (incoming) => serveMcp(platform, incoming);
   },
+  "/.well-known/oauth-protected-resource/mcp": async (platform) => {
+    const { serveResourceMetadata } = await import("./http/oauth-metadata.ts");
+    return ({ request }) => serveResourceMetadata(platform, request);
+  },
+  "/.well-known/oauth-authorization-server": async (platform) => {
+    const { serveExchangeMetadata } = await import("./http/oauth-metadata.ts");
+    return ({ request }) => serveExchangeMetadata(platform, request);
+  },
   "/v1/":
     async () =>
     ({ url }) =>

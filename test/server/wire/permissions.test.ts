@@ -52,6 +52,8 @@ const HTTP: Readonly<
   "/health/ready": { method: "GET", opensTo: "read" },
   "/metrics": { method: "GET", opensTo: "read" },
   "/mcp": { method: "POST", opensTo: "authenticated" },
+  "/.well-known/oauth-protected-resource/mcp": { method: "GET", opensTo: "anyone" },
+  "/.well-known/oauth-authorization-server": { method: "GET", opensTo: "anyone" },
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },

@@ -22,7 +22,8 @@ import type { Connection, FetchHandler } from "../connection.ts";
 import type { Platform } from "../platform.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { json, jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
+import { RESOURCE_PATH } from "./oauth-metadata.ts";
+import { failureResponse, json, jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
 /** Longest message, in bytes. */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -41,17 +42,22 @@ interface Incoming {
   readonly again: FetchHandler;
 }
 
-/**
- * Answers a message of the Model Context Protocol. Throws Failure for a caller who is not known.
- */
+/** Answers a message of the Model Context Protocol. */
 export async function serveMcp(platform: Platform, incoming: Incoming): Promise<Response> {
   const { request, url, connection, share } = incoming;
   if (request.method !== "POST") return methodNotAllowed("POST");
-  if (!request.headers.has("authorization"))
-    throw new Failure("unauthenticated", "The request has no access token.", {
-      hint: "`svc token` prints one; `svc mcp` uses your login.",
-    });
-  await authenticate(platform.callers, request.headers);
+  try {
+    if (!request.headers.has("authorization"))
+      throw new Failure("unauthenticated", "The request has no access token.", {
+        hint: "`svc token` prints one; `svc mcp` uses your login.",
+      });
+    await authenticate(platform.callers, request.headers);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const response = failureResponse(error);
+    response.headers.set("www-authenticate", `Bearer resource_metadata="${platform.addressFor(request.headers)}${RESOURCE_PATH}"`);
+    return response;
+  }
   if (!/^application\/json\b/i.test(request.headers.get("content-type") ?? ""))
     return jsonError(415, "wrong_content_type", "Send JSON with Content-Type: application/json.");
   const given = url.searchParams.get(WRITES) ?? "false";

@@ -62,7 +62,8 @@ describe("is refused", () => {
   ] as const)("%s", async (_, sent, status, words) => {
     const answer = await send(sent as Sent);
     expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(words)]);
-    if (status === 401) expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    const told = `Bearer resource_metadata="${platform.url}/.well-known/oauth-protected-resource/mcp"`;
+    if (status === 401) expect(answer.headers.get("www-authenticate")).toBe(told);
   });
 });
 
