@@ -161,7 +161,7 @@ export function platformTools(host: PlatformHost): readonly AnyTool[] {
         const run = await (await api.queryRuns()).getQueryRun({ id }, { signal });
         const { lines } = await (await api.query()).getQueryRunLog({ queryId: id }, { signal });
         const response = run.response && messageJson(run.response, { meta: false });
-        return pruned({ ...messageJson(run, { response: false }), response, log: lines.map((line) => messageJson(line)) });
+        return { ...pruned({ ...messageJson(run, { response: false }), log: lines.map((line) => messageJson(line)) }), response };
       },
     }),
     defineTool({
