@@ -1,8 +1,8 @@
 /**
  * The Model Context Protocol, as a server without sessions speaks it: each request is answered by
  * itself, whatever came before. It takes the revision 2026-07-28, whose requests carry their
- * version, and those before it, which begin with `initialize`. The official library for servers turns
- * schemas into code when it starts, which the binary's runtime forbids; its client is in the tests.
+ * version, and those before it, which begin with `initialize`. The few methods need no library; the
+ * official client is in the tests.
  */
 
 import { didYouMean } from "../closest.ts";
