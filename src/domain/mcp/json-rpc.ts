@@ -1,15 +1,13 @@
 /** Messages of JSON-RPC 2.0, as far as the Model Context Protocol uses them. */
 
+import { JSON_RPC_ERRORS } from "../json-rpc.ts";
+
 /** An object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** The codes of errors: those of JSON-RPC, and those that the Model Context Protocol adds. */
 export const RPC_CODES = {
-  parseError: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internalError: -32603,
+  ...JSON_RPC_ERRORS,
   headerMismatch: -32020,
   unsupportedVersion: -32022,
 } as const;
@@ -61,7 +59,7 @@ export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new RpcError(RPC_CODES.parseError, "The message is not JSON.", undefined, true);
+    throw new RpcError(RPC_CODES.parse, "The message is not JSON.", undefined, true);
   }
 }
 

@@ -140,7 +140,7 @@ function unsupported(requested: string): RpcError {
 }
 
 function refusal(id: RpcId | null, error: unknown, offer: Offer, isStateless = false): Answer {
-  const told = error instanceof RpcError ? error : new RpcError(RPC_CODES.internalError, offer.onFault(error));
+  const told = error instanceof RpcError ? error : new RpcError(RPC_CODES.internal, offer.onFault(error));
   const isUnknown = isStateless && told.code === RPC_CODES.methodNotFound;
   return { message: errorMessage(id, told), status: told.isMalformed ? 400 : isUnknown ? 404 : 200 };
 }
@@ -241,7 +241,7 @@ async function readResource(offer: Offer, { uri }: Fields, signal: AbortSignal):
     if (!found) throw new RpcError(RPC_CODES.invalidParams, "There is no such resource.");
     return { contents: [{ uri, mimeType: found.mimeType, text: answerText(found.text) }] };
   } catch (error) {
-    if (error instanceof ToolFailure) throw new RpcError(RPC_CODES.internalError, failureWords(error, "") ?? "");
+    if (error instanceof ToolFailure) throw new RpcError(RPC_CODES.internal, failureWords(error, "") ?? "");
     throw error;
   }
 }

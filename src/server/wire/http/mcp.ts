@@ -71,7 +71,7 @@ export async function serveMcp(platform: Platform, incoming: Incoming): Promise<
     const mismatch = headerMismatch(message, (name) => request.headers.get(name));
     if (mismatch) throw mismatch;
   } catch (error) {
-    const told = error instanceof RpcError ? error : new RpcError(RPC_CODES.internalError, fault(platform, error));
+    const told = error instanceof RpcError ? error : new RpcError(RPC_CODES.internal, fault(platform, error));
     return json(errorMessage(null, told), 400);
   }
   const { pages } = await import("../../../domain/docs/baked-pages.ts");
