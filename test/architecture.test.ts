@@ -96,18 +96,8 @@ const DIRECTIONS: Readonly<
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...[
-        "account",
-        "agents",
-        "dataset-files",
-        "deploy",
-        "doctor",
-        "log-client",
-        "query-client",
-        "task-client",
-        "topic-client",
-        "value-files",
-      ],
+      ...["account", "agents", "dataset-files", "deploy", "doctor"],
+      ...["log-client", "query-client", "task-client", "topic-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },

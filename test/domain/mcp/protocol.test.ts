@@ -50,16 +50,16 @@ const META = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.mode
 const request = (method: string, params: Fields = {}, id: unknown = 1) => ({ jsonrpc: "2.0", id, method, params });
 const stateless = (method: string, params: Fields = {}) => request(method, { ...params, _meta: META });
 const answer = async (message: unknown) => answerMessage(offer, message, new AbortController().signal);
+/** The result of a request. */
+const resultOf = async (message: unknown): Promise<Fields> => await resultOf(message);
 /** The code of the error that a message is answered with, and the HTTP status. */
 const refused = async (message: unknown) => {
   const answered = await answer(message);
   return [(answered?.message.error as { code: number } | undefined)?.code, answered?.status];
 };
 const called = async (name: string, args: unknown) => {
-  const { result } = (await answer(request("tools/call", { name, arguments: args })))?.message as {
-    result: { content: { text: string }[]; isError?: boolean };
-  };
-  return [result.isError ?? false, result.content[0]?.text];
+  const { content, isError = false } = await resultOf(request("tools/call", { name, arguments: args }));
+  return [isError, (content as { text: string }[])[0]?.text];
 };
 
 describe("messages that are none", () => {
@@ -93,12 +93,11 @@ describe("revisions", () => {
     ["tomorrow", "2025-11-25"],
     [undefined, "2025-11-25"],
   ])("a handshake for %p gets %p", async (asked, given) => {
-    const answered = await answer(request("initialize", { protocolVersion: asked, capabilities: {} }));
-    expect((answered?.message.result as Fields).protocolVersion).toBe(given);
+    expect((await resultOf(request("initialize", { protocolVersion: asked, capabilities: {} }))).protocolVersion).toBe(given);
   });
 
   test("the stateless one says what it speaks, and each of its results says that it is whole, whose, and how long it holds", async () => {
-    const discovered = (await answer(stateless("server/discover")))?.message.result as Fields;
+    const discovered = await resultOf(stateless("server/discover"));
     expect(discovered).toMatchObject({
       supportedVersions: ["2026-07-28"],
       resultType: "complete",
@@ -106,7 +105,7 @@ describe("revisions", () => {
       cacheScope: "private",
       instructions: "Use the tools.",
     });
-    const result = (await answer(stateless("tools/call", { name: "echo", arguments: { said: "x" } })))?.message.result as Fields;
+    const result = await resultOf(stateless("tools/call", { name: "echo", arguments: { said: "x" } }));
     expect(result.resultType).toBe("complete");
     expect("ttlMs" in result).toBe(false);
     expect((result._meta as Fields)["io.modelcontextprotocol/serverInfo"]).toMatchObject({ name: "svc", version: "v1.2.3" });
@@ -160,8 +159,8 @@ describe("tools", () => {
     const given = { said: "hello", times: 3, loud: true, tone: "low", words: ["a"], facts: { b: [1] } };
     expect(await called("echo", given)).toEqual([false, JSON.stringify(given)]);
     expect(await called("echo", { said: "x", times: null })).toEqual([false, '{"said":"x"}']);
-    const { tools } = (await answer(request("tools/list")))?.message.result as { tools: { inputSchema: Fields }[] };
-    expect(tools[0]?.inputSchema).toMatchObject({ type: "object", required: ["said"], additionalProperties: false });
+    const { tools } = (await resultOf(request("tools/list"))) as { tools?: readonly { readonly inputSchema: Fields }[] };
+    expect(tools?.[0]?.inputSchema).toMatchObject({ type: "object", required: ["said"], additionalProperties: false });
   });
 
   test.each([
