@@ -51,7 +51,10 @@ const request = (method: string, params: Fields = {}, id: unknown = 1) => ({ jso
 const stateless = (method: string, params: Fields = {}) => request(method, { ...params, _meta: META });
 const answer = async (message: unknown) => answerMessage(offer, message, new AbortController().signal);
 /** The result of a request. */
-const resultOf = async (message: unknown): Promise<Fields> => await resultOf(message);
+const resultOf = async (message: unknown): Promise<Fields> => {
+  const answered = await answer(message);
+  return answered?.message.result as Fields;
+};
 /** The code of the error that a message is answered with, and the HTTP status. */
 const refused = async (message: unknown) => {
   const answered = await answer(message);
