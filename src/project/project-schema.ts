@@ -1,6 +1,6 @@
 /**
- * The JSON schema of svc.yaml, for editors: made of the keys by which the file is read, so that both
- * say the same. Words are in small letters here, which reading does not insist on.
+ * The JSON schema of svc.yaml, for editors: made of the keys by which the file is read, so that
+ * both say the same. Words are in small letters here, which reading does not insist on.
  */
 
 import { MAX_VENVS, VENV_NAME } from "../domain/venvs.ts";
