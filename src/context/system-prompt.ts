@@ -86,7 +86,7 @@ export function createPrompt(
 }
 
 /** Most characters of a hint: the terminal shows it on the line of its option. */
-const MAX_HINT = 100;
+const MAX_HINT = 48;
 
 function shortened(hint: string): string {
   const safe = escapeControls(hint);
