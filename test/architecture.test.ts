@@ -82,7 +82,7 @@ const DIRECTIONS: Readonly<
   python: { all: ["gen", "disk", "domain"], types: ["context", "project"] },
   account: { all: ["config"], types: ["context"] },
   agents: {
-    all: ["client", "config", "contract", "deploy", "disk", "domain", "errors", "output", "project"],
+    all: ["client", "config", "contract", "deploy", "disk", "docs", "domain", "errors", "output", "project"],
     types: ["context"],
   },
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
@@ -92,16 +92,17 @@ const DIRECTIONS: Readonly<
   "query-client": { all: ["disk", "domain", "errors", "gen", "output"], types: ["context"] },
   "log-client": { all: ["domain", "errors", "gen", "output"], types: ["context"] },
   "topic-client": { all: ["errors", "output"] },
+  docs: { all: ["build-info.ts", "cli", "domain", "python"], lazily: ["commands"] },
   "task-client": { all: ["domain", "errors", "gen", "log-client"], types: ["context"] },
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "agents", "dataset-files", "deploy", "doctor"],
+      ...["account", "agents", "dataset-files", "deploy", "docs", "doctor"],
       ...["log-client", "query-client", "task-client", "topic-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },
-  server: { all: ["contract", "modules.ts", "gen", "disk", "domain", "python"], types: ["context"] },
+  server: { all: ["contract", "modules.ts", "gen", "disk", "docs", "domain", "python"], types: ["context"] },
   domain: { all: ["gen"] },
   // It is bundled for browsers, so nothing of it may need more than they have.
   ui: { all: ["domain"], types: ["gen"] },

@@ -72,14 +72,15 @@ export default defineCommand({
 });
 
 async function found(words: readonly string[]): Promise<readonly HelpHit[]> {
-  const [{ pages }, { sectionsOf, titleOf }, { RULES }] = await Promise.all([
-    import("../domain/docs/baked-pages.ts"),
-    import("../domain/docs/sections.ts"),
+  const [{ readSite }, { sectionsOf }, { RULES }] = await Promise.all([
+    import("../docs/site.ts"),
+    import("../docs/sections.ts"),
     import("../domain/rules/rules.ts"),
   ]);
-  const sections = Object.entries(pages).flatMap(([name, page]) =>
-    sectionsOf(page).map(({ heading, paragraphs }): HelpEntry => {
-      const title = titleOf(page);
+  const { pages } = await readSite();
+  const guides = pages.filter(({ section }) => section === "Guides" || section === "Cheat sheets");
+  const sections = guides.flatMap(({ markdown, path: name, title }) =>
+    sectionsOf(markdown).map(({ heading, paragraphs }): HelpEntry => {
       const summary = heading === title ? title : `${title}: ${heading}`;
       const fields = [{ text: summary, weight: 5 }, ...paragraphs.map((text) => ({ text, weight: 2 }))];
       return { value: { kind: "page", run: `svc docs ${name}`, summary }, fields };

@@ -8,7 +8,6 @@ import type { Message } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
 import type { FeatureMetadata } from "../../gen/svc/v1/graph_pb.ts";
 import { LineageDirection } from "../../gen/svc/v1/graph_pb.ts";
-import { titleOf } from "../domain/docs/sections.ts";
 import { formatDuration } from "../domain/duration.ts";
 import type { Fields } from "../domain/mcp/json-rpc.ts";
 import { isFields } from "../domain/mcp/json-rpc.ts";
@@ -299,6 +298,10 @@ function decoded(part: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function titleOf(page: string): string {
+  return /^# (.+)$/m.exec(page)?.[1] ?? "";
 }
 
 async function describeFeature(api: PlatformApi, name: string, options: CallOptions): Promise<Fields> {

@@ -1,7 +1,6 @@
-/** The search in help, over commands, pages and rules; and the pages themselves. */
+/** The search in help, over commands, pages and rules. */
 
 import { expect, test } from "bun:test";
-import { pages } from "../../src/domain/docs/baked-pages.ts";
 import { runCommand } from "./platform.ts";
 
 interface Hits {
@@ -25,13 +24,4 @@ test("a command's name gives its help, and with --find what else has it", async 
   expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean 'svc apply'?")]);
   for (const words of [["--find"], ["--find", "x", "--all"], ["--find", "x", "--manual", "y"]])
     expect((await runCommand("help", words)).exitCode).toBe(2);
-});
-
-test("every page can be read, and is listed with its title", async () => {
-  const listed = ((await runCommand("docs", ["--json"])).json() as { pages: { name: string; title: string }[] }).pages;
-  expect(listed.map(({ name }) => name)).toEqual(Object.keys(pages));
-  for (const { name, title } of listed) expect((await runCommand("docs", [name])).stdout).toStartWith(`# ${title}\n`);
-  const unknown = await runCommand("docs", ["stream"]);
-  expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean 'streams'?")]);
-  expect((await runCommand("docs", ["constructor"])).exitCode).toBe(2);
 });

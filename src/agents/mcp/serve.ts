@@ -2,7 +2,7 @@
 
 import type { Context } from "../../context/context.ts";
 import { INSTRUCTIONS, platformResources, platformTools } from "../../contract/platform-tools.ts";
-import { pages } from "../../domain/docs/baked-pages.ts";
+import { readGuides } from "../../docs/guide-texts.ts";
 import type { Offer } from "../../domain/mcp/protocol.ts";
 import type { Resources } from "../../domain/mcp/resource.ts";
 import { type AnyTool, ToolFailure } from "../../domain/mcp/tool.ts";
@@ -25,7 +25,7 @@ const IN_A_PROJECT =
  */
 export async function serveAgent(context: Context, options: AgentOptions): Promise<void> {
   const { api, clock, io, progress, signal } = context;
-  const host = { api, now: () => clock.now(), pages, allowsWrites: options.allowsWrites };
+  const host = { api, now: () => clock.now(), pages: await readGuides(), allowsWrites: options.allowsWrites };
   const offer: Offer = {
     version: options.version,
     instructions: `${INSTRUCTIONS} ${IN_A_PROJECT}`,

@@ -41,6 +41,11 @@ interface IncomingRequest {
 
 type Endpoint = (incoming: IncomingRequest) => Response | Promise<Response>;
 
+async function serveDocs(): Promise<Endpoint> {
+  const docs = await import("../pages/docs.ts");
+  return ({ request, url }) => docs.serveDocs(request, url);
+}
+
 /**
  * The plain HTTP endpoints by path, loaded on first use. A path that ends with a slash stands for
  * all paths below it.
@@ -139,8 +144,9 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     return ({ request, connection, share }) => receiveMetrics(platform, request, connection, share);
   },
   "/mcp": async (platform) => {
-    const { serveMcp } = await import("./http/mcp.ts");
-    return (incoming) => serveMcp(platform, incoming);
+    const [{ serveMcp }, { readGuides }] = await Promise.all([import("./http/mcp.ts"), import("../../docs/guide-texts.ts")]);
+    const guides = await readGuides();
+    return (incoming) => serveMcp(platform, guides, incoming);
   },
   "/.well-known/oauth-protected-resource/mcp": async (platform) => {
     const { serveResourceMetadata } = await import("./http/oauth-metadata.ts");
@@ -150,6 +156,8 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveExchangeMetadata } = await import("./http/oauth-metadata.ts");
     return ({ request }) => serveExchangeMetadata(platform, request);
   },
+  "/docs": serveDocs,
+  "/docs/": serveDocs,
   "/v1/":
     async () =>
     ({ url }) =>

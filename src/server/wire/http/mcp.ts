@@ -42,8 +42,11 @@ interface Incoming {
   readonly again: FetchHandler;
 }
 
-/** Answers a message of the Model Context Protocol. */
-export async function serveMcp(platform: Platform, incoming: Incoming): Promise<Response> {
+/**
+ * Answers a message of the Model Context Protocol.
+ * @param pages the guides of the documentation by name
+ */
+export async function serveMcp(platform: Platform, pages: Readonly<Record<string, string>>, incoming: Incoming): Promise<Response> {
   const { request, url, connection, share } = incoming;
   if (request.method !== "POST") return methodNotAllowed("POST");
   try {
@@ -74,7 +77,6 @@ export async function serveMcp(platform: Platform, incoming: Incoming): Promise<
     const told = error instanceof RpcError ? error : new RpcError(RPC_CODES.internal, fault(platform, error));
     return json(errorMessage(null, told), 400);
   }
-  const { pages } = await import("../../../domain/docs/baked-pages.ts");
   const host = { api: innerApi(incoming), now: () => platform.clock.now(), pages, allowsWrites: given === "true" };
   const offer = {
     version: platform.version,

@@ -1,4 +1,4 @@
-/** The parts of the pages of the documentation. */
+/** The sections of a page, for those who search them. */
 
 /** A section of a page. */
 export interface Section {
@@ -6,11 +6,6 @@ export interface Section {
   readonly heading: string;
   /** Its paragraphs, without code. */
   readonly paragraphs: readonly string[];
-}
-
-/** The title of a page. */
-export function titleOf(page: string): string {
-  return /^# (.+)$/m.exec(page)?.[1] ?? "";
 }
 
 /** The sections of a page, in their order. */
