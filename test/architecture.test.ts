@@ -85,6 +85,10 @@ const DIRECTIONS: Readonly<
   // It is compiled by itself, for machines without anything else of ours.
   "typescript-client": { all: [] },
   account: { all: ["config"], types: ["context"] },
+  agents: {
+    all: ["client", "config", "contract", "deploy", "disk", "docs", "domain", "errors", "output", "project"],
+    types: ["context"],
+  },
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
   doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
@@ -97,20 +101,8 @@ const DIRECTIONS: Readonly<
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...[
-        "baked-packages.ts",
-        "account",
-        "client-packages",
-        "dataset-files",
-        "deploy",
-        "doctor",
-        "log-client",
-        "query-client",
-        "docs",
-        "task-client",
-        "topic-client",
-        "value-files",
-      ],
+      ...["account", "agents", "baked-packages.ts", "client-packages", "dataset-files", "deploy", "docs", "doctor"],
+      ...["log-client", "query-client", "task-client", "topic-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },

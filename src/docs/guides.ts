@@ -22,6 +22,7 @@ export const GUIDES: readonly string[] = [
   "templates",
   "evaluations",
   "clients",
+  "agents",
 ];
 
 /** The guides as pages. */

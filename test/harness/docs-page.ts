@@ -26,7 +26,16 @@ export async function followPage(
   run: (command: PageCommand) => Promise<void>,
   runOther?: (line: string, said: string) => Promise<void>,
 ): Promise<void> {
-  const page = readFileSync(join(import.meta.dir, "../../docs", name), "utf8");
+  await followText(readFileSync(join(import.meta.dir, "../../docs", name), "utf8"), folder, run, runOther);
+}
+
+/** The same for a text that is no page of `docs/`. */
+export async function followText(
+  page: string,
+  folder: string,
+  run: (command: PageCommand) => Promise<void>,
+  runOther?: (line: string, said: string) => Promise<void>,
+): Promise<void> {
   let commands = 0;
   for (const [, info = "", text = ""] of page.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
     const file = /file: (\S+)$/.exec(info)?.[1];
