@@ -25,7 +25,8 @@ export interface Listener {
  * Seconds after which an idle connection is closed; requests that are being answered are exempt.
  */
 const IDLE_S = 30;
-const DRAIN_MS = 10_000;
+/** Longest time that a listener waits for running requests before it closes their connections. */
+export const DRAIN_MS = 10_000;
 
 /**
  * Binds an address exclusively: with `development: false` Bun would share the port unless told not
@@ -58,9 +59,8 @@ export function listen(host: string, port: number, maxBodyBytes: number, certifi
     },
   }));
   const bound = server.port ?? port;
-  const visible = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return {
-    url: `${certificate ? "https" : "http"}://${urlHost(visible)}:${bound}`,
+    url: listenerUrl(host, bound, certificate !== undefined),
     port: bound,
     serve(next) {
       handler = next;
@@ -85,26 +85,39 @@ export function listen(host: string, port: number, maxBodyBytes: number, certifi
   };
 }
 
+/** The address of a listener for this machine. */
+export function listenerUrl(host: string, port: number, isEncrypted: boolean): string {
+  const visible = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `${isEncrypted ? "https" : "http"}://${urlHost(visible)}:${port}`;
+}
+
 type Bind = { readonly hostname: string; readonly port: number };
 
 function bind(host: string, port: number, options: (bind: Bind) => Parameters<typeof Bun.serve<undefined>>[0]): Bun.Server<undefined> {
   try {
     return Bun.serve<undefined>(options({ hostname: host.replace(/^\[|\]$/g, ""), port }));
   } catch (error) {
-    const { code, message } = error as { code?: unknown; message?: unknown };
-    if (code === "EADDRINUSE") {
-      throw new StartError(
-        "port_in_use",
-        `Port ${port} on ${host} is in use by another program.`,
-        "Choose another port with `--port`, or `--port 0` for any free one.",
-      );
-    }
-    if (code === "EACCES")
-      throw new StartError(
-        "port_in_use",
-        `Port ${port} on ${host} may not be used by this user.`,
-        "Choose a port above 1023 with `--port`.",
-      );
-    throw new StartError("host_refused", `${host}:${port} cannot be bound: ${String(message)}.`, "Choose another address with `--host`.");
+    throw bindRefused(error, host, port, "--port");
   }
+}
+
+/**
+ * Why an address could not be bound.
+ * @param flag the flag that names the port
+ */
+export function bindRefused(error: unknown, host: string, port: number, flag: string): StartError {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (code === "EADDRINUSE")
+    return new StartError(
+      "port_in_use",
+      `Port ${port} on ${host} is in use by another program.`,
+      `Choose another port with \`${flag}\`, or \`${flag} 0\` for any free one.`,
+    );
+  if (code === "EACCES")
+    return new StartError(
+      "port_in_use",
+      `Port ${port} on ${host} may not be used by this user.`,
+      `Choose a port above 1023 with \`${flag}\`.`,
+    );
+  return new StartError("host_refused", `${host}:${port} cannot be bound: ${String(message)}.`, "Choose another address with `--host`.");
 }
