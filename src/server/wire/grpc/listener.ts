@@ -27,6 +27,9 @@ export interface GrpcListenOptions {
   readonly log: Pick<Log, "error">;
 }
 
+/** The one protocol that is agreed on, as TLS writes a list of them. */
+const H2 = Buffer.from("\x02h2");
+
 /** A socket's own. */
 interface Held {
   connection?: Http2Connection;
@@ -46,7 +49,7 @@ export function listenGrpc({ certificate, host, httpUrl, log, port }: GrpcListen
     hostname: host.replace(/^\[|\]$/g, ""),
     port,
     exclusive: true,
-    ...(certificate ? { tls: { ...certificate, ALPNProtocols: "h2" } } : {}),
+    ...(certificate ? { tls: { ...certificate, ALPNProtocols: H2 } } : {}),
     socket: {
       binaryType: "uint8array",
       open(socket) {
