@@ -3,7 +3,18 @@
  * gRPC's clients do, with `concurrency` of them at a time.
  */
 
-import { Flag, frame, FRAME_HEAD, Kind, numberAt, numbersFrame, PREFACE, putNumber, Setting, settingsFrame } from "../../src/server/http2/frames.ts";
+import {
+  Flag,
+  FRAME_HEAD,
+  frame,
+  Kind,
+  numberAt,
+  numbersFrame,
+  PREFACE,
+  putNumber,
+  Setting,
+  settingsFrame,
+} from "../../src/server/http2/frames.ts";
 import { headerBlock } from "../../src/server/http2/hpack.ts";
 import { type Latencies, type Load, latenciesOf } from "./load.ts";
 
@@ -62,10 +73,16 @@ export function sendGrpc(load: Load): Promise<Latencies> {
         const exchange = open.get(id);
         if (!exchange) continue;
         if (kind === Kind.DATA && sample === "") exchange.body.push(payload);
-        if (kind === Kind.RST_STREAM) return reject(new Error("the server reset a stream"));
+        if (kind === Kind.RST_STREAM) {
+          reject(new Error("the server reset a stream"));
+          return;
+        }
         if (kind !== Kind.HEADERS || (flags & Flag.END_STREAM) === 0) continue;
         // The server's trailers are not compressed: a status of "0" is their last byte.
-        if (!payload.toString("latin1").includes(GRPC_OK) || payload.at(-1) !== 0x30) return reject(new Error(payload.toString("latin1")));
+        if (!payload.toString("latin1").includes(GRPC_OK) || payload.at(-1) !== 0x30) {
+          reject(new Error(payload.toString("latin1")));
+          return;
+        }
         open.delete(id);
         taken.push(performance.now() - exchange.at);
         if (sample === "") sample = Buffer.concat(exchange.body).subarray(5).toString("base64");

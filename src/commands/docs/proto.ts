@@ -29,7 +29,8 @@ export default defineCommand({
   args: { file: optionalArg("file to print, by its name; left out: the names of all") },
   flags: { out: path("folder to write all files to", { placeholder: "<dir>" }) },
   check({ file, out }) {
-    if (file !== undefined && out !== undefined) throw new UsageError("a file to print and --out exclude each other", { hint: "--out writes all files." });
+    if (file !== undefined && out !== undefined)
+      throw new UsageError("a file to print and --out exclude each other", { hint: "--out writes all files." });
   },
   async run({ machine }, { file, out }): Promise<Shown> {
     const texts = protoFiles();

@@ -49,7 +49,9 @@ export class FlatTable {
     const from = at + this.#view.getUint32(at, true);
     const length = this.#view.getUint32(from, true);
     if (length > maxBytes) throw new RangeError("a name or text is too long");
-    return new TextDecoder().decode(new Uint8Array(this.#view.buffer, this.#view.byteOffset + from + 4, inside(this.#view, from + 4, length)));
+    return new TextDecoder().decode(
+      new Uint8Array(this.#view.buffer, this.#view.byteOffset + from + 4, inside(this.#view, from + 4, length)),
+    );
   }
 
   /** A list of tables. */

@@ -144,7 +144,10 @@ class Reader {
   }
 
   #batch(content: FlatTable, body: Uint8Array): Batch {
-    if (content.table(3)) throw new ArrowRefused("The stream is compressed inside. Write it without compression; the whole body may be compressed, by Content-Encoding.");
+    if (content.table(3))
+      throw new ArrowRefused(
+        "The stream is compressed inside. Write it without compression; the whole body may be compressed, by Content-Encoding.",
+      );
     return new Batch(content.long(0), content.pairs(1), content.pairs(2), body);
   }
 
@@ -156,13 +159,15 @@ class Reader {
     const { id, name, parameters } = column;
     if (id === Type.NULL) return new Array<null>(rows).fill(null);
     const isThere = validity(batch.buffer(), rows);
-    const filled = (read: (row: number) => unknown): unknown[] => Array.from({ length: rows }, (_, row) => (isThere(row) ? read(row) : null));
+    const filled = (read: (row: number) => unknown): unknown[] =>
+      Array.from({ length: rows }, (_, row) => (isThere(row) ? read(row) : null));
     if (column.dictionary !== undefined) {
       const known = this.#dictionaries.get(column.dictionary);
       const read = integers(batch.buffer(), rows, column.indexType);
       return filled((row) => {
         const index = Number(read(row));
-        if (!known || index < 0 || index >= known.length) throw new RangeError(`column '${name}' has an index that is not in its dictionary`);
+        if (!known || index < 0 || index >= known.length)
+          throw new RangeError(`column '${name}' has an index that is not in its dictionary`);
         return known[index];
       });
     }
@@ -223,7 +228,9 @@ class Reader {
         return filled((row) => slice(items, size * row, size * (row + 1)));
       }
       default:
-        throw new ArrowRefused(`Column '${name.slice(0, 200)}' has a type of Arrow that is not taken here (${id}). Cast it to one of the basic types.`);
+        throw new ArrowRefused(
+          `Column '${name.slice(0, 200)}' has a type of Arrow that is not taken here (${id}). Cast it to one of the basic types.`,
+        );
     }
   }
 

@@ -4,7 +4,7 @@ import { type DataType, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
 import { type FeatureValue, primitiveOf, toPlainJson } from "../../domain/value.ts";
 import { FlatBuilder, type FlatField, type Place } from "./flat-builder.ts";
-import { CONTINUATION, DAY_MS, DAY_UNIT, Header, MICROSECONDS, padded, PRECISIONS, Type, VERSION } from "./format.ts";
+import { CONTINUATION, DAY_MS, DAY_UNIT, Header, MICROSECONDS, PRECISIONS, padded, Type, VERSION } from "./format.ts";
 
 /** A column; undefined is null. */
 export interface ArrowColumn {
@@ -18,7 +18,11 @@ export interface ArrowColumn {
  * lists of structs; vectors of a known size are fixed-size lists.
  * @param metadata texts that the schema carries
  */
-export function arrowStream(columns: readonly ArrowColumn[], rows: number, metadata: Readonly<Record<string, string>>): Uint8Array<ArrayBuffer> {
+export function arrowStream(
+  columns: readonly ArrowColumn[],
+  rows: number,
+  metadata: Readonly<Record<string, string>>,
+): Uint8Array<ArrayBuffer> {
   const schema = new FlatBuilder();
   const fields = schema.places(columns.map(({ name, type }) => fieldOf(schema, name, type)));
   const pairs = Object.entries(metadata).map(([key, value]) => schema.table([place(schema.text(key)), place(schema.text(value))]));
@@ -60,7 +64,14 @@ function fieldOf(builder: FlatBuilder, name: string, type: DataType): Place {
   const { id, parameters, children } = layoutOf(type);
   const below = builder.places(children.map((child) => fieldOf(builder, child.name, child.type)));
   const parametersAt = builder.table(parameters.map((value) => (typeof value === "string" ? place(builder.text(value)) : value)));
-  return builder.table([place(builder.text(name)), { size: 1, value: 1 }, { size: 1, value: id }, place(parametersAt), undefined, place(below)]);
+  return builder.table([
+    place(builder.text(name)),
+    { size: 1, value: 1 },
+    { size: 1, value: id },
+    place(parametersAt),
+    undefined,
+    place(below),
+  ]);
 }
 
 interface Layout {
@@ -119,34 +130,25 @@ class Batch {
         );
       return;
     }
-    if (kind.case !== "list") return this.#addPrimitives(primitiveOf(type), values);
+    if (kind.case !== "list") {
+      this.#addPrimitives(primitiveOf(type), values);
+      return;
+    }
     const lists = values as readonly (readonly FeatureValue[] | null | undefined)[];
     const size = kind.value.vector?.size ?? 0;
     const element = kind.value.element as DataType;
-    if (size > 0) return this.add(element, lists.flatMap((list) => list ?? new Array<null>(size).fill(null)));
-    this.#push(offsets(lists.map((list) => list?.length ?? 0)));
+    const whole = size > 0 ? new Array<null>(size).fill(null) : [];
+    if (size === 0) this.#push(offsets(lists.map((list) => list?.length ?? 0)));
     this.add(
       element,
-      lists.flatMap((list) => list ?? []),
+      lists.flatMap((list) => list ?? whole),
     );
   }
 
   #addPrimitives(type: PrimitiveType, values: readonly (FeatureValue | undefined)[]): void {
-    switch (type) {
-      case PrimitiveType.INT64:
-      case PrimitiveType.TIMEDELTA:
-        return this.#push(longs(values, (value) => BigInt(value as number | bigint)));
-      case PrimitiveType.DATETIME:
-        return this.#push(longs(values, (value) => parseInstant(value as string)?.micros ?? 0n));
-      case PrimitiveType.FLOAT64:
-        return this.#push(Float64Array.from(values, (value) => (value ?? 0) as number));
-      case PrimitiveType.DATE:
-        return this.#push(Int32Array.from(values, (value) => (value ? Math.round(Date.parse(`${value as string}T00:00:00Z`) / DAY_MS) : 0)));
-      case PrimitiveType.BOOL:
-        return this.#push(bits(values.map((value) => value === true)));
-      default:
-        return this.#addBytes(values.map((value) => bytesOf(type, value ?? null)));
-    }
+    const numbers = numbersOf(type, values);
+    if (numbers) this.#push(numbers);
+    else this.#addBytes(values.map((value) => bytesOf(type, value ?? null)));
   }
 
   #addBytes(values: readonly Uint8Array[]): void {
@@ -161,6 +163,25 @@ class Batch {
     this.buffers.push(bytes);
     if (whole > bytes.length) this.buffers.push(new Uint8Array(whole - bytes.length));
     this.length += whole;
+  }
+}
+
+/** The values of a type whose values have one length; undefined for others. */
+function numbersOf(type: PrimitiveType, values: readonly (FeatureValue | undefined)[]) {
+  switch (type) {
+    case PrimitiveType.INT64:
+    case PrimitiveType.TIMEDELTA:
+      return longs(values, (value) => BigInt(value as number | bigint));
+    case PrimitiveType.DATETIME:
+      return longs(values, (value) => parseInstant(value as string)?.micros ?? 0n);
+    case PrimitiveType.FLOAT64:
+      return Float64Array.from(values, (value) => (value ?? 0) as number);
+    case PrimitiveType.DATE:
+      return Int32Array.from(values, (value) => (value ? Math.round(Date.parse(`${value as string}T00:00:00Z`) / DAY_MS) : 0));
+    case PrimitiveType.BOOL:
+      return bits(values.map((value) => value === true));
+    default:
+      return undefined;
   }
 }
 

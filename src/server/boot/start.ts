@@ -310,7 +310,11 @@ async function startIn(
           version,
           dataDir: directory.path,
           stores: storePlaces(settings, directory.path),
-          listeners: [...listeners, ...grpc].map(({ url: address, port: bound }) => ({ address, port: bound, encrypted: address.startsWith("https:") })),
+          listeners: [...listeners, ...grpc].map(({ url: address, port: bound }) => ({
+            address,
+            port: bound,
+            encrypted: address.startsWith("https:"),
+          })),
           bodyBytes: () => bodies.held,
           online: parts.online,
           sinks: parts.sinks,

@@ -186,7 +186,10 @@ export class Http2Connection implements StreamOwner {
   /** Takes no new streams, and ends when those that are open have ended. */
   leave(): void {
     if (this.#isOver) return;
-    if (!this.#hasPreface) return this.terminate();
+    if (!this.#hasPreface) {
+      this.terminate();
+      return;
+    }
     if (!this.#isLeaving) this.send(numbersFrame(Kind.GOAWAY, 0, this.#lastId, ErrorCode.NO_ERROR), 0);
     this.#isLeaving = true;
     this.#leaveWhenIdle();
@@ -206,8 +209,14 @@ export class Http2Connection implements StreamOwner {
       (this.#block !== undefined && now - this.#block.since > HEADERS_MS) ||
       (this.#pendingBytes > 0 && now - this.#sentAt > STALLED_MS) ||
       (this.#pingedAt !== undefined && now - this.#pingedAt > PING_MS);
-    if (isLate) return this.terminate();
-    if (this.#streams.size === 0 && now - this.#usedAt > IDLE_MS) return this.leave();
+    if (isLate) {
+      this.terminate();
+      return;
+    }
+    if (this.#streams.size === 0 && now - this.#usedAt > IDLE_MS) {
+      this.leave();
+      return;
+    }
     if (this.#streams.size > 0 && this.#pingedAt === undefined && now - this.#heardAt > QUIET_MS) {
       this.#pingedAt = now;
       this.send(frame(Kind.PING, 0, 0, new Uint8Array(8)), 0);
@@ -266,7 +275,10 @@ export class Http2Connection implements StreamOwner {
     if (this.#isOver) return;
     const written = this.#pendingBytes > 0 ? 0 : this.#wire.write(bytes);
     if (written > 0) this.#sentAt = performance.now();
-    if (written < 0) return this.terminate();
+    if (written < 0) {
+      this.terminate();
+      return;
+    }
     if (written === bytes.length) return;
     if (this.#pendingBytes === 0 && written === 0) this.#sentAt = performance.now();
     this.#pending.push(bytes.subarray(written));
@@ -389,38 +401,47 @@ export class Http2Connection implements StreamOwner {
     this.#spend(1);
     switch (kind) {
       case Kind.DATA:
-        return this.#data(stream, flags, payload);
+        this.#data(stream, flags, payload);
+        break;
       case Kind.HEADERS:
-        return this.#headers(stream, flags, payload);
+        this.#headers(stream, flags, payload);
+        break;
       case Kind.CONTINUATION:
-        return this.#continuation(stream, flags, payload);
+        this.#continuation(stream, flags, payload);
+        break;
       case Kind.SETTINGS:
-        return this.#settings(stream, flags, payload);
+        this.#settings(stream, flags, payload);
+        break;
       case Kind.WINDOW_UPDATE:
-        return this.#windowUpdate(stream, payload);
+        this.#windowUpdate(stream, payload);
+        break;
       case Kind.PING:
-        return this.#ping(stream, flags, payload);
+        this.#ping(stream, flags, payload);
+        break;
       case Kind.RST_STREAM:
-        return this.#reset(stream, payload);
+        this.#reset(stream, payload);
+        break;
       case Kind.PRIORITY:
         if (stream === 0) throw wrong("PRIORITY is of no stream.");
         if (payload.length !== 5) throw wrongSize("PRIORITY");
         if ((numberAt(payload, 0) & 0x7fffffff) === stream) this.#refuse(stream, ErrorCode.PROTOCOL_ERROR);
-        return;
+        break;
       case Kind.PUSH_PROMISE:
         throw wrong("A client pushes nothing.");
       case Kind.GOAWAY:
         if (stream !== 0) throw wrong("GOAWAY is of a stream.");
         if (payload.length < 8) throw wrongSize("GOAWAY");
         this.#isLeaving = true;
-        return this.#leaveWhenIdle();
+        this.#leaveWhenIdle();
+        break;
       default:
     }
   }
 
   #data(id: number, flags: number, payload: Uint8Array): void {
     this.#receiveWindow -= payload.length;
-    if (this.#receiveWindow < 0) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "More bytes came than the connection has room for.");
+    if (this.#receiveWindow < 0)
+      throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "More bytes came than the connection has room for.");
     const bytes = unpadded(flags, payload, 0);
     if (bytes.length > 0) this.#patience += 2;
     const stream = this.#streams.get(id);
@@ -444,7 +465,10 @@ export class Http2Connection implements StreamOwner {
       ...{ stream: id, endsStream: (flags & Flag.END_STREAM) !== 0, dependsOnItself, parts: [block], since: this.#heardAt },
       length: block.length,
     };
-    if (flags & Flag.END_HEADERS) return this.#headersEnded(open, block);
+    if (flags & Flag.END_HEADERS) {
+      this.#headersEnded(open, block);
+      return;
+    }
     open.parts[0] = block.slice();
     this.#block = open;
   }
@@ -455,7 +479,10 @@ export class Http2Connection implements StreamOwner {
     open.parts.push(payload.slice());
     open.length += payload.length;
     if (open.length > MAX_HEADER_BYTES || open.parts.length > MAX_CONTINUATIONS)
-      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `The headers have more than ${MAX_HEADER_BYTES} bytes, or come in too many parts.`);
+      throw new ConnectionError(
+        ErrorCode.ENHANCE_YOUR_CALM,
+        `The headers have more than ${MAX_HEADER_BYTES} bytes, or come in too many parts.`,
+      );
     if ((flags & Flag.END_HEADERS) === 0) return;
     this.#block = undefined;
     this.#headersEnded(open, Buffer.concat(open.parts));
@@ -479,13 +506,22 @@ export class Http2Connection implements StreamOwner {
     if (this.#isLeaving) return;
     this.#lastId = id;
     const announced = dependsOnItself ? "malformed" : bodyLength(fields);
-    if (announced === "malformed") return this.#refuse(id, ErrorCode.PROTOCOL_ERROR);
-    if (this.#streams.size >= MAX_STREAMS || this.#running >= MAX_STREAMS) return this.#refuse(id, ErrorCode.REFUSED_STREAM);
+    if (announced === "malformed") {
+      this.#refuse(id, ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    if (this.#streams.size >= MAX_STREAMS || this.#running >= MAX_STREAMS) {
+      this.#refuse(id, ErrorCode.REFUSED_STREAM);
+      return;
+    }
     const stream = new Http2Stream(this, id, fields, announced);
     this.#streams.set(id, stream);
     if (endsStream) {
       const problem = stream.endBody();
-      if (problem !== undefined) return stream.reset(problem);
+      if (problem !== undefined) {
+        stream.reset(problem);
+        return;
+      }
     }
     this.#opened.push(stream);
   }
@@ -500,7 +536,8 @@ export class Http2Connection implements StreamOwner {
       const setting = ((payload[at] ?? 0) << 8) | (payload[at + 1] ?? 0);
       const value = numberAt(payload, at + 2);
       if (setting === Setting.ENABLE_PUSH && value > 1) throw wrong("ENABLE_PUSH is neither 0 nor 1.");
-      if (setting === Setting.MAX_FRAME_SIZE && (value < MAX_PAYLOAD || value > 2 ** 24 - 1)) throw wrong("MAX_FRAME_SIZE is out of its range.");
+      if (setting === Setting.MAX_FRAME_SIZE && (value < MAX_PAYLOAD || value > 2 ** 24 - 1))
+        throw wrong("MAX_FRAME_SIZE is out of its range.");
       if (setting !== Setting.INITIAL_WINDOW_SIZE) continue;
       if (value > MAX_WINDOW) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "INITIAL_WINDOW_SIZE is out of its range.");
       window = value;
@@ -529,9 +566,15 @@ export class Http2Connection implements StreamOwner {
         if (id > this.#lastId || id % 2 === 0) throw wrong("WINDOW_UPDATE is of no stream.");
         return;
       }
-      if (more === 0) return stream.reset(ErrorCode.PROTOCOL_ERROR);
+      if (more === 0) {
+        stream.reset(ErrorCode.PROTOCOL_ERROR);
+        return;
+      }
       stream.sendWindow += more;
-      if (stream.sendWindow > MAX_WINDOW) return stream.reset(ErrorCode.FLOW_CONTROL_ERROR);
+      if (stream.sendWindow > MAX_WINDOW) {
+        stream.reset(ErrorCode.FLOW_CONTROL_ERROR);
+        return;
+      }
     }
     this.#wakeAll();
   }
@@ -552,7 +595,10 @@ export class Http2Connection implements StreamOwner {
   /** Resets a stream that was not opened. */
   #refuse(id: number, code: ErrorCode): void {
     const stream = this.#streams.get(id);
-    if (stream) return stream.reset(code);
+    if (stream) {
+      stream.reset(code);
+      return;
+    }
     this.#remember(id, "dropped");
     this.send(numbersFrame(Kind.RST_STREAM, id, code), 0);
   }

@@ -61,7 +61,12 @@ const KINDS: readonly Kind[] = [
   { type: primitive(P.FLOAT64), arrow: "double", values: fc.double(), told: (value) => ({ float: value }) },
   { type: primitive(P.STRING), arrow: "string", values: fc.string({ unit: "grapheme" }), told: same },
   { type: primitive(P.BOOL), arrow: "bool", values: fc.boolean(), told: same },
-  { type: primitive(P.BYTES), arrow: "binary", values: fc.uint8Array(), told: (value) => ({ bytes: Buffer.from(value as Uint8Array).toString("hex") }) },
+  {
+    type: primitive(P.BYTES),
+    arrow: "binary",
+    values: fc.uint8Array(),
+    told: (value) => ({ bytes: Buffer.from(value as Uint8Array).toString("hex") }),
+  },
   { type: primitive(P.DATE), arrow: "date32[day]", values: micros.map((one) => formatMicros(one).slice(0, 10)), told: same },
   {
     ...{ type: primitive(P.DATETIME), arrow: "timestamp[us, tz=UTC]", values: micros.map((one) => formatMicros(one)) },
@@ -72,18 +77,28 @@ const KINDS: readonly Kind[] = [
     told: (value) => ({ length: String(value) }),
   },
   { type: primitive(P.DECIMAL), arrow: "string", values: fc.constantFrom("1.50", "-0.000001"), told: same },
-  { type: primitive(P.JSON), arrow: "string", values: fc.constantFrom<FeatureValue>({ a: [1, "x"] }, [], "t"), told: (value) => JSON.stringify(value) },
+  {
+    type: primitive(P.JSON),
+    arrow: "string",
+    values: fc.constantFrom<FeatureValue>({ a: [1, "x"] }, [], "t"),
+    told: (value) => JSON.stringify(value),
+  },
 ];
 
 const structs: Kind = {
   type: create(DataTypeSchema, {
-    kind: { case: "struct", value: { name: "S", fields: KINDS.slice(0, 3).map(({ type }, at) => ({ name: `f${at}`, dtype: type, nullable: true })) } },
+    kind: {
+      case: "struct",
+      value: { name: "S", fields: KINDS.slice(0, 3).map(({ type }, at) => ({ name: `f${at}`, dtype: type, nullable: true })) },
+    },
   }),
   arrow: "struct<f0: int64, f1: double, f2: string>",
   values: fc.record({ f0: fc.option(longs), f1: fc.double(), f2: fc.string() }) as fc.Arbitrary<FeatureValue>,
   told: (value) => {
     const given = value as Record<string, FeatureValue>;
-    return Object.fromEntries(["f0", "f1", "f2"].map((name, at) => [name, given[name] === null ? null : KINDS[at]?.told(given[name] as FeatureValue)]));
+    return Object.fromEntries(
+      ["f0", "f1", "f2"].map((name, at) => [name, given[name] === null ? null : KINDS[at]?.told(given[name] as FeatureValue)]),
+    );
   },
 };
 
@@ -99,9 +114,13 @@ function lists(of: Kind, size = 0): Kind {
 
 const ALL: readonly Kind[] = [...KINDS, structs, ...KINDS.map((kind) => lists(kind)), lists(structs), lists(KINDS[1] as Kind, 3)];
 
-const tables = fc.integer({ min: 0, max: 12 }).chain((rows) =>
-  fc.tuple(...ALL.map(({ values }) => fc.array(fc.option(values, { freq: 4 }), { minLength: rows, maxLength: rows }))).map((columns) => ({ rows, columns })),
-);
+const tables = fc
+  .integer({ min: 0, max: 12 })
+  .chain((rows) =>
+    fc
+      .tuple(...ALL.map(({ values }) => fc.array(fc.option(values, { freq: 4 }), { minLength: rows, maxLength: rows })))
+      .map((columns) => ({ rows, columns })),
+  );
 
 function streamOf({ columns, rows }: { rows: number; columns: (FeatureValue | null)[][] }, texts = { "svc.meta": '{"é":1}' }): Uint8Array {
   const named = columns.map((values, at): ArrowColumn => ({ name: `column ${at}`, type: (ALL[at] as Kind).type, values }));
@@ -129,37 +148,47 @@ function fromHex(text: string): number {
   return sign === "-" ? -value : value;
 }
 
-test.skipIf(lacks("pyarrow", hasArrow))("Arrow reads what is written, value by value", async () => {
-  const place = join(folder, "written");
-  mkdirSync(place);
-  const made = fc.sample(tables, { numRuns: 60, seed });
-  made.forEach((table, at) => writeFileSync(join(place, `${String(at).padStart(3, "0")}.arrows`), streamOf(table)));
-  const said = await oracle("read", place);
-  expect(said.length).toBe(made.length);
-  said.forEach((one, at) => {
-    const { columns, rows } = made[at] as (typeof made)[number];
-    expect(one.rows).toBe(rows);
-    expect(one.metadata).toEqual({ "svc.meta": '{"é":1}' });
-    expect(one.types).toEqual(ALL.map(({ arrow }) => arrow));
-    const wanted = Object.fromEntries(columns.map((values, n) => [`column ${n}`, values.map((value) => (value === null ? null : ALL[n]?.told(value)))]));
-    expect(comparable(one.columns)).toEqual(comparable(wanted));
-  });
-}, 300_000);
+test.skipIf(lacks("pyarrow", hasArrow))(
+  "Arrow reads what is written, value by value",
+  async () => {
+    const place = join(folder, "written");
+    mkdirSync(place);
+    const made = fc.sample(tables, { numRuns: 60, seed });
+    for (const [at, table] of made.entries()) writeFileSync(join(place, `${String(at).padStart(3, "0")}.arrows`), streamOf(table));
+    const said = await oracle("read", place);
+    expect(said.length).toBe(made.length);
+    said.forEach((one, at) => {
+      const { columns, rows } = made[at] as (typeof made)[number];
+      expect(one.rows).toBe(rows);
+      expect(one.metadata).toEqual({ "svc.meta": '{"é":1}' });
+      expect(one.types).toEqual(ALL.map(({ arrow }) => arrow));
+      const wanted = Object.fromEntries(
+        columns.map((values, n) => [`column ${n}`, values.map((value) => (value === null ? null : ALL[n]?.told(value)))]),
+      );
+      expect(comparable(one.columns)).toEqual(comparable(wanted));
+    });
+  },
+  300_000,
+);
 
-test.skipIf(lacks("pyarrow", hasArrow))("what Arrow writes is read, value by value", async () => {
-  const place = join(folder, "read");
-  mkdirSync(place);
-  const said = await oracle("write", place, String(seed));
-  const files = readdirSync(place).sort();
-  expect(files.length).toBe(said.length);
-  files.forEach((file, at) => {
-    const table = readArrowStream(readFileSync(join(place, file)), MOST);
-    const { columns, metadata, rows } = said[at] as Said;
-    expect([table.rows, table.metadata]).toEqual([rows, metadata]);
-    const told = Object.fromEntries(table.names.map((name, n) => [name, (table.columns[n] ?? []).map((value) => tell(name, value))]));
-    expect(comparable(told)).toEqual(comparable(columns));
-  });
-}, 300_000);
+test.skipIf(lacks("pyarrow", hasArrow))(
+  "what Arrow writes is read, value by value",
+  async () => {
+    const place = join(folder, "read");
+    mkdirSync(place);
+    const said = await oracle("write", place, String(seed));
+    const files = readdirSync(place).sort();
+    expect(files.length).toBe(said.length);
+    files.forEach((file, at) => {
+      const table = readArrowStream(readFileSync(join(place, file)), MOST);
+      const { columns, metadata, rows } = said[at] as Said;
+      expect([table.rows, table.metadata]).toEqual([rows, metadata]);
+      const told = Object.fromEntries(table.names.map((name, n) => [name, (table.columns[n] ?? []).map((value) => tell(name, value))]));
+      expect(comparable(told)).toEqual(comparable(columns));
+    });
+  },
+  300_000,
+);
 
 /** A value that was read, as the oracle tells it. */
 function tell(kind: string, value: unknown): unknown {

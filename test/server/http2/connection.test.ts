@@ -4,7 +4,7 @@ import { ErrorCode, Flag, frame, Kind, numberAt, numbersFrame, PREFACE, Setting 
 import { headerBlock } from "../../../src/server/http2/hpack.ts";
 import { type Http2Stream, StreamEnded } from "../../../src/server/http2/stream.ts";
 import { eventually } from "../../harness/eventually.ts";
-import { lacksGoProgram, goProgram } from "../../harness/go-programs.ts";
+import { goProgram, lacksGoProgram } from "../../harness/go-programs.ts";
 import { FrameClient } from "./frame-client.ts";
 
 const ANSWER = headerBlock([[":status", "200"]]);
@@ -76,17 +76,21 @@ function isEndOf(id: number) {
     stream === id && kind === Kind.HEADERS && (flags & Flag.END_STREAM) !== 0;
 }
 
-test.skipIf(lacksGoProgram("h2spec"))("keeps to RFC 9113 and RFC 7541, as h2spec tests them", async () => {
-  const run = Bun.spawn([goProgram("h2spec"), "-h", "127.0.0.1", "-p", String(echoing.port), "-o", "20", "generic", "http2", "hpack"], {
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out] = await Promise.all([new Response(run.stdout).text(), run.exited]);
-  const failed = out.slice(out.indexOf("Failures:")).split("\n");
-  // The limit on streams takes calls that last; it has a test of its own below.
-  expect(failed.filter((line) => line.includes("×") && !line.includes("concurrent stream limit"))).toEqual([]);
-  expect(out).toMatch(/\d+ tests, 1\d\d passed/);
-}, 300_000);
+test.skipIf(lacksGoProgram("h2spec"))(
+  "keeps to RFC 9113 and RFC 7541, as h2spec tests them",
+  async () => {
+    const run = Bun.spawn([goProgram("h2spec"), "-h", "127.0.0.1", "-p", String(echoing.port), "-o", "20", "generic", "http2", "hpack"], {
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [out] = await Promise.all([new Response(run.stdout).text(), run.exited]);
+    const failed = out.slice(out.indexOf("Failures:")).split("\n");
+    // The limit on streams takes calls that last; it has a test of its own below.
+    expect(failed.filter((line) => line.includes("×") && !line.includes("concurrent stream limit"))).toEqual([]);
+    expect(out).toMatch(/\d+ tests, 1\d\d passed/);
+  },
+  300_000,
+);
 
 test("answers are whole, however small the windows are", async () => {
   using client = await FrameClient.connect(echoing.port, [[Setting.INITIAL_WINDOW_SIZE, 10]]);
@@ -109,7 +113,9 @@ test("a body of many windows is read, and comes back", async () => {
   for (let at = 0; at < 20; at++) {
     for (let from = 0; from < body.length; from += 15_000) {
       const granted = () =>
-        client.frames.filter(({ kind, stream }) => kind === Kind.WINDOW_UPDATE && stream === 1).reduce((sum, { payload }) => sum + numberAt(payload, 0), 65_535);
+        client.frames
+          .filter(({ kind, stream }) => kind === Kind.WINDOW_UPDATE && stream === 1)
+          .reduce((sum, { payload }) => sum + numberAt(payload, 0), 65_535);
       await eventually(() => granted() - (65_535 - window) >= 15_000, "there is room for more");
       client.send(frame(Kind.DATA, at === 19 && from + 15_000 >= body.length ? Flag.END_STREAM : 0, 1, body.subarray(from, from + 15_000)));
       window -= 15_000;
@@ -142,7 +148,8 @@ test("streams are refused above the limit, also when those before were reset but
 
 test("frames that come of nothing end the connection", async () => {
   const floods: Record<string, () => Uint8Array[]> = {
-    "streams that are reset": () => count(6_000, (at) => Buffer.concat([request(2 * at + 1), numbersFrame(Kind.RST_STREAM, 2 * at + 1, 8)])),
+    "streams that are reset": () =>
+      count(6_000, (at) => Buffer.concat([request(2 * at + 1), numbersFrame(Kind.RST_STREAM, 2 * at + 1, 8)])),
     settings: () => count(40_000, () => frame(Kind.SETTINGS, 0, 0, EMPTY)),
     "empty parts of a body": () => [request(1, 0), ...count(40_000, () => frame(Kind.DATA, 0, 1, EMPTY))],
     priorities: () => count(40_000, () => frame(Kind.PRIORITY, 0, 1, new Uint8Array(5))),
@@ -173,7 +180,12 @@ test("headers are bounded, in one part or in many", async () => {
 
 test("bytes that come one by one are the same", async () => {
   using client = await FrameClient.connect(echoing.port, [], false);
-  const all = Buffer.concat([PREFACE, frame(Kind.SETTINGS, 0, 0, EMPTY), request(1, 0), frame(Kind.DATA, Flag.END_STREAM, 1, Buffer.from("hello"))]);
+  const all = Buffer.concat([
+    PREFACE,
+    frame(Kind.SETTINGS, 0, 0, EMPTY),
+    request(1, 0),
+    frame(Kind.DATA, Flag.END_STREAM, 1, Buffer.from("hello")),
+  ]);
   for (const byte of all) {
     client.send(Uint8Array.of(byte));
     await Bun.sleep(0);

@@ -72,7 +72,8 @@ export function createCalls(handle: FetchHandler, log: Pick<Log, "error">): Serv
       else await answerStream(stream, response, form);
     } catch (error) {
       if (error instanceof StreamEnded || stream.isClosed) return;
-      if (!(error instanceof CallRefused)) log.error("a call of gRPC failed", { error: String(error instanceof Error ? error.stack : error) });
+      if (!(error instanceof CallRefused))
+        log.error("a call of gRPC failed", { error: String(error instanceof Error ? error.stack : error) });
       const told = error instanceof CallRefused ? error : { code: "internal", message: "The server failed. Its log has the details." };
       stream.answerHead(errorHead(form ?? "proto", told));
     }
@@ -90,12 +91,12 @@ const CONTENT_TYPE = /^application\/grpc(?:\+(proto|json))?\s*(?:;|$)/i;
 
 /** How the messages of a call are encoded; undefined when it is none of gRPC. */
 function formOf(fields: readonly Field[]): Form | undefined {
-  const type = CONTENT_TYPE.exec(valueOf(fields, "content-type") ?? "");
-  if (!type || valueOf(fields, ":method") !== "POST") return undefined;
+  const type = CONTENT_TYPE.exec(fieldOf(fields, "content-type") ?? "");
+  if (!type || fieldOf(fields, ":method") !== "POST") return undefined;
   return type[1]?.toLowerCase() === "json" ? "json" : "proto";
 }
 
-function valueOf(fields: readonly Field[], name: string): string | undefined {
+function fieldOf(fields: readonly Field[], name: string): string | undefined {
   return fields.find((field) => field[0] === name)?.[1];
 }
 
@@ -114,9 +115,9 @@ function readCall(fields: readonly Field[], form: Form): Call {
       else if (name === "grpc-encoding" && value !== "identity") encoding = value;
       else if (!name.startsWith(":") && !NOT_PASSED.test(name)) headers.append(name, value);
     }
-    const host = valueOf(fields, ":authority") ?? valueOf(fields, "host") ?? "";
+    const host = fieldOf(fields, ":authority") ?? fieldOf(fields, "host") ?? "";
     headers.set("host", host);
-    const path = valueOf(fields, ":path") ?? "";
+    const path = fieldOf(fields, ":path") ?? "";
     // Whether the host is this server's is for the guard to say, whose answer needs a URL.
     return { url: `http://server${path}`, path, form, headers, encoding };
   } catch (error) {

@@ -8,9 +8,9 @@ import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import {
   Health,
   type HealthCheckResponse,
-  HealthCheckResponse_ServingStatus as Status,
   HealthCheckResponseSchema,
   HealthListResponseSchema,
+  HealthCheckResponse_ServingStatus as Status,
 } from "../../../../gen/grpc/health/v1/health_pb.ts";
 import { SERVICES } from "../../../contract/services.ts";
 import type { Platform } from "../platform.ts";

@@ -9,10 +9,10 @@ import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/p
 import { Code } from "@connectrpc/connect";
 import { endStreamFlag } from "@connectrpc/connect/protocol-connect";
 import {
+  ServerReflectionResponseSchema as ResponseSchema,
   type ServerReflectionRequest,
   ServerReflectionRequestSchema,
   type ServerReflectionResponseSchema,
-  ServerReflectionResponseSchema as ResponseSchema,
 } from "../../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { SHORT_BODY_BYTES } from "../http/body.ts";
@@ -40,7 +40,10 @@ export function createReflectionMethod(): CallMethod {
       if (asking >= MOST_ASKING)
         return errorAnswer({ status: 429, message: `${MOST_ASKING} callers ask already, which is the most. Ask again in a moment.` });
       asking++;
-      return new Response(answers(request.body ?? new Blob([]).stream(), () => asking--), { headers: { "content-type": STREAM } });
+      return new Response(
+        answers(request.body ?? new Blob([]).stream(), () => asking--),
+        { headers: { "content-type": STREAM } },
+      );
     },
     refuse: () => Promise.resolve(errorAnswer({ status: 400, message: "The call was refused." })),
   };
@@ -64,7 +67,8 @@ function answers(body: ReadableStream<Uint8Array>, ended: () => void): ReadableS
       try {
         const next = await questions.next();
         if (next.done) return finish();
-        if (++asked > MOST_QUESTIONS) return finish({ code: "resource_exhausted", message: `A call has ${MOST_QUESTIONS} questions at most.` });
+        if (++asked > MOST_QUESTIONS)
+          return finish({ code: "resource_exhausted", message: `A call has ${MOST_QUESTIONS} questions at most.` });
         const { flags, message } = next.value;
         if (flags !== 0) return finish({ code: "unimplemented", message: "Questions are not compressed." });
         checkMessage(ServerReflectionRequestSchema, message);
@@ -107,7 +111,10 @@ function contentFor(asked: ServerReflectionRequest["messageRequest"]): Answer["m
       return { case: "allExtensionNumbersResponse", value: { baseTypeName: asked.value, extensionNumber: numbers } };
     }
     default:
-      return { case: "errorResponse", value: { errorCode: Code.InvalidArgument, errorMessage: "The message asks nothing that is known here." } };
+      return {
+        case: "errorResponse",
+        value: { errorCode: Code.InvalidArgument, errorMessage: "The message asks nothing that is known here." },
+      };
   }
 }
 

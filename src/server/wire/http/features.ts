@@ -229,7 +229,8 @@ async function answering(more: Readonly<Record<string, unknown>>, work: () => Pr
     return await work();
   } catch (error) {
     if (error instanceof Failure) return failureResponse(error, more);
-    if (error instanceof JsonRefused || error instanceof ArrowRefused) return errorAnswer({ status: 400, message: clipped(error.message), more });
+    if (error instanceof JsonRefused || error instanceof ArrowRefused)
+      return errorAnswer({ status: 400, message: clipped(error.message), more });
     if (!(error instanceof UploadRefused)) throw error;
     const errors = error.problems.map(({ row, column, message }) => ({
       ...{ code: "PARSE_FAILED", category: "REQUEST", message },

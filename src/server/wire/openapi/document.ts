@@ -40,7 +40,11 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     description: "A single error: of a feature, a row, or the request.",
   },
   Error: {
-    ...object({ code: STRING, error: STRING, message: STRING, hint: STRING, errors: listOf(ref("Problem")) }, ["code", "message", "errors"]),
+    ...object({ code: STRING, error: STRING, message: STRING, hint: STRING, errors: listOf(ref("Problem")) }, [
+      "code",
+      "message",
+      "errors",
+    ]),
     description: "`code` is Connect's, `error` the exact one, `hint` the next step.",
   },
   QueryMeta: {
@@ -98,21 +102,35 @@ function inQuery(name: string, schema: Schema): Schema {
   return { name, in: "query", schema };
 }
 
-const DELETED = { deletion_id: STRING, done: BOOLEAN, online_values: INTEGER, offline_values: INTEGER, approval_id: STRING, errors: listOf(ref("Problem")) };
+const DELETED = {
+  deletion_id: STRING,
+  done: BOOLEAN,
+  online_values: INTEGER,
+  offline_values: INTEGER,
+  approval_id: STRING,
+  errors: listOf(ref("Problem")),
+};
 const RECORD: Schema = { type: "object" };
 
 /** The operations of the plain endpoints, by path and method. */
 const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> = {
   "/health": { get: { summary: "Whether the process lives", isOpen: true, answer: object({ status: STRING, version: STRING }) } },
   "/health/ready": {
-    get: { summary: "Whether requests should be sent to this node", isOpen: true, answer: object({ status: STRING }), statuses: [200, 503] },
+    get: {
+      summary: "Whether requests should be sent to this node",
+      isOpen: true,
+      answer: object({ status: STRING }),
+      statuses: [200, 503],
+    },
   },
   "/v1/openapi.json": { get: { summary: "This document", isOpen: true, answer: object({ openapi: STRING, info: RECORD, paths: RECORD }) } },
   "/v1/oauth/token": {
     post: {
       summary: "Exchanges the id and secret of a client for a token (RFC 6749, section 4.4)",
       isOpen: true,
-      body: object({ client_id: STRING, client_secret: STRING, grant_type: { const: "client_credentials" }, scope: STRING }, ["grant_type"]),
+      body: object({ client_id: STRING, client_secret: STRING, grant_type: { const: "client_credentials" }, scope: STRING }, [
+        "grant_type",
+      ]),
       answer: object({
         access_token: STRING,
         token_type: STRING,
@@ -130,7 +148,14 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
   "/v1/who-am-i": {
     get: {
       summary: "Who the token is",
-      answer: object({ user: STRING, user_id: STRING, team_id: STRING, environment_id: STRING, environment_name: STRING, permissions: STRINGS }),
+      answer: object({
+        user: STRING,
+        user_id: STRING,
+        team_id: STRING,
+        environment_id: STRING,
+        environment_name: STRING,
+        permissions: STRINGS,
+      }),
     },
   },
   "/v1/query/online": {
@@ -142,17 +167,38 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
   },
   "/v1/query/bulk": {
     post: {
-      summary: "The same for many rows. As a table of Arrow, the columns are the inputs, and the schema's metadata has the rest of the query as `svc.query`",
+      summary:
+        "The same for many rows. As a table of Arrow, the columns are the inputs, and the schema's metadata has the rest of the query as `svc.query`",
       body: ref("Query"),
       arrow: { body: true, answer: true },
-      answer: object({ data: mapOf({ type: "array" }), errors: listOf(ref("Problem")), hits: mapOf({ type: "array" }), meta: ref("QueryMeta") }, ["data", "meta"]),
+      answer: object(
+        { data: mapOf({ type: "array" }), errors: listOf(ref("Problem")), hits: mapOf({ type: "array" }), meta: ref("QueryMeta") },
+        ["data", "meta"],
+      ),
     },
   },
-  "/v1/query/plan": { post: { summary: "The plan of a query, which is not run", body: ref("Query"), answer: object({ deployment_id: STRING, errors: listOf(ref("Problem")) }) } },
+  "/v1/query/plan": {
+    post: {
+      summary: "The plan of a query, which is not run",
+      body: ref("Query"),
+      answer: object({ deployment_id: STRING, errors: listOf(ref("Problem")) }),
+    },
+  },
   "/v1/features/upload": {
     post: {
       summary: "Stores values. As a table of Arrow, the schema's metadata has the options as `svc.upload`",
-      body: object({ columns: mapOf({ type: "array" }), time_column: STRING, time: TIME, known_at_column: STRING, known_at: TIME, target: STRING, dry_run: BOOLEAN }, ["columns"]),
+      body: object(
+        {
+          columns: mapOf({ type: "array" }),
+          time_column: STRING,
+          time: TIME,
+          known_at_column: STRING,
+          known_at: TIME,
+          target: STRING,
+          dry_run: BOOLEAN,
+        },
+        ["columns"],
+      ),
       arrow: { body: true, answer: false },
       answer: object({ rows: INTEGER, online_values: INTEGER, offline_values: INTEGER, trace_id: STRING, errors: listOf(ref("Problem")) }),
     },
@@ -160,7 +206,10 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
   "/v1/features/rows": {
     delete: {
       summary: "Deletes stored values of rows",
-      body: object({ namespace: STRING, features: STRINGS, tags: STRINGS, primary_keys: listOf({ type: ["string", "number"] }) }, ["namespace", "primary_keys"]),
+      body: object({ namespace: STRING, features: STRINGS, tags: STRINGS, primary_keys: listOf({ type: ["string", "number"] }) }, [
+        "namespace",
+        "primary_keys",
+      ]),
       answer: object(DELETED, ["errors"]),
     },
   },
@@ -174,24 +223,42 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
   "/v1/branches": {
     get: {
       summary: "The branches of the environment",
-      answer: object({ branches: listOf(object({ name: STRING, deploys: INTEGER, last_deployed_at: TIME, latest_deployment_id: STRING })) }),
+      answer: object({
+        branches: listOf(object({ name: STRING, deploys: INTEGER, last_deployed_at: TIME, latest_deployment_id: STRING })),
+      }),
     },
   },
   "/v1/runs": {
     post: {
       summary: "Runs a resolver by itself",
       body: object(
-        { resolver: STRING, lower_bound: TIME, upper_bound: TIME, idempotency_key: STRING, persist_online: BOOLEAN, persist_offline: BOOLEAN, deployment_id: STRING },
+        {
+          resolver: STRING,
+          lower_bound: TIME,
+          upper_bound: TIME,
+          idempotency_key: STRING,
+          persist_online: BOOLEAN,
+          persist_offline: BOOLEAN,
+          deployment_id: STRING,
+        },
         ["resolver"],
       ),
       answer: object({ id: STRING, status: STRING, resolver: STRING }),
     },
   },
-  "/v1/runs/{id}": { get: { summary: "A run", parameters: [inPath("id")], answer: object({ id: STRING, status: STRING, resolver: STRING }) } },
+  "/v1/runs/{id}": {
+    get: { summary: "A run", parameters: [inPath("id")], answer: object({ id: STRING, status: STRING, resolver: STRING }) },
+  },
   "/v1/datasets/{name}": {
     get: {
       summary: "A dataset with its revisions and files, by name or id",
-      parameters: [inPath("name"), inQuery("page_size", INTEGER), inQuery("page_token", STRING), inQuery("links", BOOLEAN), inQuery("preview", INTEGER)],
+      parameters: [
+        inPath("name"),
+        inQuery("page_size", INTEGER),
+        inQuery("page_token", STRING),
+        inQuery("links", BOOLEAN),
+        inQuery("preview", INTEGER),
+      ],
       answer: RECORD,
     },
   },
@@ -206,7 +273,11 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
     },
   },
   "/v1/offline-queries/{id}": {
-    get: { summary: "An offline query with its files", parameters: [inPath("id")], answer: object({ id: STRING, status: STRING, files: listOf(RECORD) }) },
+    get: {
+      summary: "An offline query with its files",
+      parameters: [inPath("id")],
+      answer: object({ id: STRING, status: STRING, files: listOf(RECORD) }),
+    },
   },
   "/v1/offline-queries/{id}/status": {
     get: { summary: "How far an offline query has come", parameters: [inPath("id")], answer: object({ id: STRING, status: STRING }) },
@@ -232,7 +303,8 @@ export function openApi(version: string): Schema {
   const schemas = new MessageSchemas();
   const methods = methodPaths(schemas, REFUSED);
   const plain = Object.entries(OPERATIONS).map(
-    ([path, operations]) => [path, Object.fromEntries(Object.entries(operations).map(([method, one]) => [method, operation(`${method} ${path}`, one)]))] as const,
+    ([path, operations]) =>
+      [path, Object.fromEntries(Object.entries(operations).map(([method, one]) => [method, operation(`${method} ${path}`, one)]))] as const,
   );
   return {
     openapi: "3.1.0",

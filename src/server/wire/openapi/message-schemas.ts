@@ -32,11 +32,13 @@ export class MessageSchemas {
       case "message":
         return this.of(field.message);
       case "list": {
-        const items = field.listKind === "scalar" ? scalar(field.scalar) : field.listKind === "enum" ? enumeration(field.enum) : this.of(field.message);
+        const items =
+          field.listKind === "scalar" ? scalar(field.scalar) : field.listKind === "enum" ? enumeration(field.enum) : this.of(field.message);
         return { type: "array", items };
       }
       default: {
-        const values = field.mapKind === "scalar" ? scalar(field.scalar) : field.mapKind === "enum" ? enumeration(field.enum) : this.of(field.message);
+        const values =
+          field.mapKind === "scalar" ? scalar(field.scalar) : field.mapKind === "enum" ? enumeration(field.enum) : this.of(field.message);
         return { type: "object", additionalProperties: values };
       }
     }
@@ -94,7 +96,10 @@ export function methodPaths(schemas: MessageSchemas, answers: Schema): Record<st
           tags: [typeName],
           ...(isPublic ? { security: [] } : {}),
           requestBody: { required: true, content: { "application/json": { schema: schemas.of(input) } } },
-          responses: { 200: { description: "The response.", content: { "application/json": { schema: schemas.of(output) } } }, default: answers },
+          responses: {
+            200: { description: "The response.", content: { "application/json": { schema: schemas.of(output) } } },
+            default: answers,
+          },
         },
       };
     }

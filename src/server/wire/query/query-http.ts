@@ -102,7 +102,10 @@ function createHandler<Auth, B extends QueryBody>(
     const type = request.headers.get("content-type");
     const isArrow = takesArrow && type !== null && ARROW_TYPE.test(type);
     if (type !== null && !isArrow && !JSON_TYPE.test(type))
-      return refuse(415, `send JSON with Content-Type: application/json${takesArrow ? `, or a table as ${ARROW_STREAM}` : ""}, not ${type}`);
+      return refuse(
+        415,
+        `send JSON with Content-Type: application/json${takesArrow ? `, or a table as ${ARROW_STREAM}` : ""}, not ${type}`,
+      );
     const deadline = deadlineOf(request);
     try {
       const { body, text } = read(await receive(), isArrow);

@@ -88,11 +88,12 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
       router.handlers.map((made) => {
         const handler = hasSecret(made.method.output) ? uncompressed(made) : made;
         const needed = stated ?? getOption(handler.method, permission);
-        const general = stated === undefined && isAudited(handler.method)
-          ? auditedHandler(platform, handler)
-          : isStream(handler)
-            ? streamHandler(platform, handler)
-            : generalHandler(handler);
+        const general =
+          stated === undefined && isAudited(handler.method)
+            ? auditedHandler(platform, handler)
+            : isStream(handler)
+              ? streamHandler(platform, handler)
+              : generalHandler(handler);
         const maxBytes = getOption(handler.method, max_body_bytes) || SHORT_BODY_BYTES;
         return [
           handler.requestPath,
@@ -123,7 +124,10 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
 }
 
 /** Loads the methods of a service of gRPC's own. */
-type Standard = (load: (module: ServiceModule, stated: Permission) => Promise<Map<string, CallMethod>>, name: string) => Promise<Map<string, CallMethod>>;
+type Standard = (
+  load: (module: ServiceModule, stated: Permission) => Promise<Map<string, CallMethod>>,
+  name: string,
+) => Promise<Map<string, CallMethod>>;
 
 /** gRPC's own services, which are open to anyone, change nothing and have no rows in the audit log. */
 const STANDARD: Readonly<Record<string, Standard>> = {

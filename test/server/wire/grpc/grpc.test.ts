@@ -9,8 +9,8 @@ import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../..
 import { AuditService } from "../../../../gen/svc/v1/audit_pb.ts";
 import { AuthService, WhoAmIResponseSchema } from "../../../../gen/svc/v1/auth_pb.ts";
 import { QueryResponseSchema, QueryService } from "../../../../gen/svc/v1/query_pb.ts";
-import { WatchService, WatchTopic } from "../../../../gen/svc/v1/watch_pb.ts";
 import { SecretService } from "../../../../gen/svc/v1/secret_pb.ts";
+import { WatchService, WatchTopic } from "../../../../gen/svc/v1/watch_pb.ts";
 import { fromProtoValue } from "../../../../src/domain/proto-value.ts";
 import { Flag, frame, Kind } from "../../../../src/server/http2/frames.ts";
 import { type Field, HeaderDecoder, headerBlock } from "../../../../src/server/http2/hpack.ts";
@@ -59,24 +59,28 @@ async function run(...command: string[]): Promise<{ code: number; out: string }>
 
 const hasGrpcio = Bun.spawnSync(["python3", "-c", "import grpc"], { stderr: "ignore" }).success;
 
-test.skipIf(lacks("grpcio", hasGrpcio))("gRPC's Python library", async () => {
-  const { out } = await run("python3", join(import.meta.dir, "client.py"), address(), await server.token());
-  expect(out).toStartWith("{");
-  type Outcome = { answer?: string; code?: string; message?: string; details?: string };
-  const came = JSON.parse(out) as Record<string, Outcome> & { watched: string; at_once: number };
-  const bytes = ({ answer }: Outcome = {}) => Buffer.from(answer ?? "", "base64");
-  expect(came.health).toEqual({ answer: Buffer.from([8, Status.SERVING]).toString("base64") });
-  expect(came.unknown).toMatchObject({ code: "NOT_FOUND" });
-  expect(came.watched).toBe(Buffer.from([8, Status.SERVING]).toString("base64"));
-  expect(came.nobody).toMatchObject({ code: "UNAUTHENTICATED", message: "The request has no access token." });
-  expect(fromBinary(WhoAmIResponseSchema, bytes(came.known)).grpcServer).toBe(server.server.grpcUrl);
-  for (const one of [came.query, came.compressed])
-    expect(fromBinary(QueryResponseSchema, bytes(one)).data.map(({ value }) => value && fromProtoValue(value))).toEqual(["hello user 5"]);
-  expect(came.wrong).toMatchObject({ code: "INVALID_ARGUMENT" });
-  expect(Buffer.from(came.wrong?.details ?? "", "base64").toString()).toContain("type.googleapis.com/svc.v1.ErrorDetail");
-  expect(came.missing).toMatchObject({ code: "UNIMPLEMENTED" });
-  expect(came.at_once).toBe(50);
-}, 300_000);
+test.skipIf(lacks("grpcio", hasGrpcio))(
+  "gRPC's Python library",
+  async () => {
+    const { out } = await run("python3", join(import.meta.dir, "client.py"), address(), await server.token());
+    expect(out).toStartWith("{");
+    type Outcome = { answer?: string; code?: string; message?: string; details?: string };
+    const came = JSON.parse(out) as Record<string, Outcome> & { watched: string; at_once: number };
+    const bytes = ({ answer }: Outcome = {}) => Buffer.from(answer ?? "", "base64");
+    expect(came.health).toEqual({ answer: Buffer.from([8, Status.SERVING]).toString("base64") });
+    expect(came.unknown).toMatchObject({ code: "NOT_FOUND" });
+    expect(came.watched).toBe(Buffer.from([8, Status.SERVING]).toString("base64"));
+    expect(came.nobody).toMatchObject({ code: "UNAUTHENTICATED", message: "The request has no access token." });
+    expect(fromBinary(WhoAmIResponseSchema, bytes(came.known)).grpcServer).toBe(server.server.grpcUrl);
+    for (const one of [came.query, came.compressed])
+      expect(fromBinary(QueryResponseSchema, bytes(one)).data.map(({ value }) => value && fromProtoValue(value))).toEqual(["hello user 5"]);
+    expect(came.wrong).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(Buffer.from(came.wrong?.details ?? "", "base64").toString()).toContain("type.googleapis.com/svc.v1.ErrorDetail");
+    expect(came.missing).toMatchObject({ code: "UNIMPLEMENTED" });
+    expect(came.at_once).toBe(50);
+  },
+  300_000,
+);
 
 describe.skipIf(lacksGoProgram("grpcurl"))("grpcurl, which is grpc-go", () => {
   const grpcurl = (...args: string[]) => run(goProgram("grpcurl"), "-plaintext", ...args);
@@ -110,19 +114,30 @@ describe.skipIf(lacksGoProgram("grpcurl"))("grpcurl, which is grpc-go", () => {
     expect(who.grpcServer).toBe(`https://localhost:${tls}`);
     const over = await run(goProgram("grpcurl"), "-cacert", authority.certificate, `localhost:${tls}`, "grpc.health.v1.Health/Check");
     expect(over.out).toContain('"SERVING"');
-    expect((await run(goProgram("grpcurl"), "-plaintext", "-max-time", "5", `localhost:${tls}`, "grpc.health.v1.Health/Check")).code).not.toBe(0);
+    expect(
+      (await run(goProgram("grpcurl"), "-plaintext", "-max-time", "5", `localhost:${tls}`, "grpc.health.v1.Health/Check")).code,
+    ).not.toBe(0);
     expect((await grpcurl(new URL(encrypted.server.grpcUrl).host, "grpc.health.v1.Health/Check")).out).toContain('"SERVING"');
   }, 300_000);
 });
 
 describe("by frames", () => {
   const open = (path: string, more: readonly Field[] = [], authority = address()) =>
-    headerBlock([[":method", "POST"], [":scheme", "http"], [":authority", authority], [":path", path], ["content-type", "application/grpc"], ...more]);
+    headerBlock([
+      [":method", "POST"],
+      [":scheme", "http"],
+      [":authority", authority],
+      [":path", path],
+      ["content-type", "application/grpc"],
+      ...more,
+    ]);
   const BULK = "/svc.v1.QueryService/QueryBulk";
 
   /** The fields of the header block that ends a stream. */
   async function ending(client: FrameClient, id: number): Promise<Record<string, string>> {
-    const last = await client.received(({ flags, kind, stream }) => stream === id && kind === Kind.HEADERS && (flags & Flag.END_STREAM) !== 0);
+    const last = await client.received(
+      ({ flags, kind, stream }) => stream === id && kind === Kind.HEADERS && (flags & Flag.END_STREAM) !== 0,
+    );
     return Object.fromEntries(new HeaderDecoder().decode(last.payload, 1_000_000));
   }
 
@@ -147,16 +162,35 @@ describe("by frames", () => {
     using client = await FrameClient.connect(port());
     const whole = Flag.END_HEADERS | Flag.END_STREAM;
     client.send(frame(Kind.HEADERS, whole, 1, open("/svc.v1.AuthService/WhoAmI")));
-    expect(await ending(client, 1)).toMatchObject({ ":status": "200", "grpc-status": "3", "grpc-message": encodeURI("The call has no message.") });
+    expect(await ending(client, 1)).toMatchObject({
+      ":status": "200",
+      "grpc-status": "3",
+      "grpc-message": encodeURI("The call has no message."),
+    });
     client.send(frame(Kind.HEADERS, whole, 3, open("/svc.v1.AuthService/WhoAmI", [["grpc-timeout", "1 hour"]])));
     expect((await ending(client, 3))["grpc-message"]).toStartWith("grpc-timeout");
-    client.send(frame(Kind.HEADERS, Flag.END_HEADERS, 5, open("/grpc.health.v1.Health/Check", [], "evil.example.com")), frame(Kind.DATA, Flag.END_STREAM, 5, claim(0)));
+    client.send(
+      frame(Kind.HEADERS, Flag.END_HEADERS, 5, open("/grpc.health.v1.Health/Check", [], "evil.example.com")),
+      frame(Kind.DATA, Flag.END_STREAM, 5, claim(0)),
+    );
     expect(await ending(client, 5)).toMatchObject({ "grpc-status": String(Code.PermissionDenied) });
-    const get = headerBlock([[":method", "GET"], [":scheme", "http"], [":authority", address()], [":path", "/"]]);
+    const get = headerBlock([
+      [":method", "GET"],
+      [":scheme", "http"],
+      [":authority", address()],
+      [":path", "/"],
+    ]);
     client.send(frame(Kind.HEADERS, whole, 7, get));
     expect(await ending(client, 7)).toMatchObject({ ":status": "415" });
-    for (const [id, body] of [[9, Buffer.concat([claim(0), claim(0)])], [11, Buffer.from([1, 0, 0, 0, 0])], [13, claim(3)]] as const) {
-      client.send(frame(Kind.HEADERS, Flag.END_HEADERS, id, open("/grpc.health.v1.Health/Check")), frame(Kind.DATA, Flag.END_STREAM, id, body));
+    for (const [id, body] of [
+      [9, Buffer.concat([claim(0), claim(0)])],
+      [11, Buffer.from([1, 0, 0, 0, 0])],
+      [13, claim(3)],
+    ] as const) {
+      client.send(
+        frame(Kind.HEADERS, Flag.END_HEADERS, id, open("/grpc.health.v1.Health/Check")),
+        frame(Kind.DATA, Flag.END_STREAM, id, body),
+      );
       expect(await ending(client, id)).toMatchObject({ "grpc-status": String(Code.InvalidArgument) });
     }
   });

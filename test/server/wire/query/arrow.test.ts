@@ -25,7 +25,10 @@ const primitive = (value: PrimitiveType): DataType => create(DataTypeSchema, { k
 const INT = primitive(PrimitiveType.INT64);
 const TEXT = primitive(PrimitiveType.STRING);
 
-function table(columns: Readonly<Record<string, readonly [DataType, readonly FeatureValue[]]>>, texts: Record<string, string> = {}): Uint8Array<ArrayBuffer> {
+function table(
+  columns: Readonly<Record<string, readonly [DataType, readonly FeatureValue[]]>>,
+  texts: Record<string, string> = {},
+): Uint8Array<ArrayBuffer> {
   const given = Object.entries(columns).map(([name, [type, values]]) => ({ name, type, values }));
   return arrowStream(given, given[0]?.values.length ?? 0, texts);
 }
@@ -46,7 +49,10 @@ const QUERY = { "svc.query": JSON.stringify({ outputs: ["user.id", "user.greetin
 test("a table comes back as a table, with what JSON tells beside it", async () => {
   const answer = await read(await post("/v1/query/bulk", table({ "user.id": [INT, [5, 6, 7]] }, QUERY)));
   expect(answer.columns).toEqual({ "user.id": [5, 6, 7], "user.greeting": ["hello user 5", "hello user 6", "hello user 7"] });
-  expect(JSON.parse(answer.metadata["svc.meta"] ?? "")).toMatchObject({ rows: 3, types: { "user.id": "int64", "user.greeting": "string" } });
+  expect(JSON.parse(answer.metadata["svc.meta"] ?? "")).toMatchObject({
+    rows: 3,
+    types: { "user.id": "int64", "user.greeting": "string" },
+  });
   expect(answer.metadata["svc.errors"]).toBeUndefined();
 });
 
@@ -79,11 +85,16 @@ test("errors of rows are told beside the values, and what is wrong as a whole as
     expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([400, expect.stringContaining(message)]);
   }
   expect((await post("/v1/query/online", table({}))).status).toBe(415);
-  expect((await fetch(`${server.url}/v1/query/bulk`, { method: "POST", headers: { "content-type": ARROW_STREAM }, body: table({}) })).status).toBe(401);
+  expect(
+    (await fetch(`${server.url}/v1/query/bulk`, { method: "POST", headers: { "content-type": ARROW_STREAM }, body: table({}) })).status,
+  ).toBe(401);
 });
 
 test("values are uploaded as a table", async () => {
-  const values = table({ "user.id": [INT, [71, 72]], "user.name": [TEXT, ["Ada", "Bob"]] }, { "svc.upload": JSON.stringify({ target: "online" }) });
+  const values = table(
+    { "user.id": [INT, [71, 72]], "user.name": [TEXT, ["Ada", "Bob"]] },
+    { "svc.upload": JSON.stringify({ target: "online" }) },
+  );
   const stored = await post("/v1/features/upload", values);
   expect([stored.status, await stored.json()]).toEqual([200, expect.objectContaining({ rows: 2, errors: [] })]);
   const wrong = await post("/v1/features/upload", table({ "user.id": [INT, [1]], "user.nothing": [TEXT, ["x"]] }));

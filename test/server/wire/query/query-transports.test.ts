@@ -109,6 +109,18 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, transport: TransportKind) =>
     expect(failing.errors[0]?.exception).toMatchObject({ kind: "ValueError", message: "no" });
   });
 
+  test("several queries at once each have their own end", async () => {
+    const found = client(transport, await server.token());
+    const { outcomes } = await found.queryMulti({ queries: [ask(5), ask(1, ["user.nmae"]), ask(7)] });
+    expect(outcomes.map(({ outcome }) => outcome.case)).toEqual(["response", "failure", "response"]);
+    const [first, second, third] = outcomes.map(({ outcome }) => outcome.value);
+    expect(first).toMatchObject({ data: [{ field: "user.name" }, { field: "user.greeting", value: { kind: { value: "hello user 5" } } }] });
+    expect(second).toMatchObject({ code: "invalid_argument", errors: [{ feature: "user.nmae" }] });
+    expect(third).toMatchObject({ errors: [{ code: ErrorCode.RESOLVER_FAILED }] });
+    expect((await failure(found.queryMulti({}))).code).toBe(Code.InvalidArgument);
+    expect((await failure(client(transport, null).queryMulti({ queries: [ask(5)] }))).code).toBe(Code.Unauthenticated);
+  });
+
   test("a run is told as soon as it was answered", async () => {
     const found = client(transport, await server.token());
     for (let round = 0; round < 3; round++) {
