@@ -166,6 +166,8 @@ describe("directions", () => {
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   thread: [],
+  http2: [],
+  arrow: [],
   expressions: [],
   python: [],
   tables: ["thread"],
@@ -250,6 +252,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "access",
     "aggregates",
     "approvals",
+    "arrow",
     "audit",
     "catalog",
     "charts",
@@ -260,6 +263,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "documents",
     "environments",
     "evaluations",
+    "http2",
     "infrastructure",
     "jobs",
     "logs",
