@@ -67,8 +67,11 @@ describe("describing", () => {
       status: { state: "running", writers: [{ pending_values: 0, dropped_values: 0 }, { driver: "sqlite" }] },
     });
     expect(await described("gateway")).toMatchObject({
-      listeners: [{ name: "http", port: platform.server.port, protocol: "HTTP" }],
-      status: { addresses: [platform.url] },
+      listeners: [
+        { name: "http", port: platform.server.port, protocol: "HTTP" },
+        { name: "grpc", protocol: "GRPC" },
+      ],
+      status: { addresses: [platform.url, platform.server.grpcUrl] },
     });
     expect(await described("kafka-topics")).toMatchObject({ topics: [] });
     expect(await described("telemetry")).toMatchObject({ status: { state: "running" } });

@@ -57,8 +57,7 @@ export default defineCommand({
         {
           key: "grpc_api_server",
           name: "GRPC API Server",
-          setting:
-            settings.grpcServer.source.kind === "default" && learned.grpcServer ? service(learned.grpcServer) : settings.grpcServer,
+          setting: settings.grpcServer.source.kind === "default" && learned.grpcServer ? service(learned.grpcServer) : settings.grpcServer,
         },
         {
           key: "query_server",
@@ -120,7 +119,13 @@ interface ServerFacts {
  * server does not answer.
  */
 async function fetchServerFacts({ api, http, progress, settings }: Context): Promise<ServerFacts> {
-  const nothing: ServerFacts = { environment: undefined, environmentName: undefined, grpcServer: undefined, engines: {}, onlyEngine: undefined };
+  const nothing: ServerFacts = {
+    environment: undefined,
+    environmentName: undefined,
+    grpcServer: undefined,
+    engines: {},
+    onlyEngine: undefined,
+  };
   const { accessToken, clientId, clientSecret } = await settings();
   if (accessToken.value === undefined && (clientId.value === undefined || clientSecret.value === undefined)) return nothing;
   try {

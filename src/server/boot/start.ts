@@ -17,6 +17,7 @@ import { createTokens } from "../access/tokens.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type Certificate, readCertificate } from "../certificate.ts";
 import { StartError } from "../failure.ts";
+import type { ListenerFacts } from "../infrastructure/infrastructure.ts";
 import { createLog, type Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import { recordedLog } from "../logs/server-lines.ts";
@@ -138,6 +139,10 @@ function refuseElsewhere(settings: StoreSettings): void {
     `\`--new\` sets aside what is in the data directory, and the ${name} store is elsewhere: ${setting.setBy} says so.`,
     "Begin with another data directory (`--data-dir`) and other addresses of stores.",
   );
+}
+
+function factsOf({ url: address, port }: Listener): Omit<ListenerFacts, "kind"> {
+  return { address, port, encrypted: address.startsWith("https:") };
 }
 
 /**
@@ -310,11 +315,10 @@ async function startIn(
           version,
           dataDir: directory.path,
           stores: storePlaces(settings, directory.path),
-          listeners: [...listeners, ...grpc].map(({ url: address, port: bound }) => ({
-            address,
-            port: bound,
-            encrypted: address.startsWith("https:"),
-          })),
+          listeners: [
+            ...listeners.map((one) => ({ ...factsOf(one), kind: "http" as const })),
+            ...grpc.map((one) => ({ ...factsOf(one), kind: "grpc" as const })),
+          ],
           bodyBytes: () => bodies.held,
           online: parts.online,
           sinks: parts.sinks,

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runCommand } from "../platform.ts";
 import { tempFolder } from "../../client/test-context.ts";
+import { runCommand } from "../platform.ts";
 
 const PROTO = join(import.meta.dir, "../../../proto");
 
