@@ -26,7 +26,7 @@ export interface Listener {
  */
 const IDLE_S = 30;
 /** Longest time that a listener waits for running requests before it closes their connections. */
-export const DRAIN_MS = 10_000;
+const DRAIN_MS = 10_000;
 
 /**
  * Binds an address exclusively: with `development: false` Bun would share the port unless told not
@@ -68,21 +68,26 @@ export function listen(host: string, port: number, maxBodyBytes: number, certifi
     async drain() {
       const closed = server.stop(false);
       if (running > 0) {
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        await Promise.race([
-          new Promise<void>((resolve) => {
-            onIdle = resolve;
-          }),
-          new Promise<void>((resolve) => {
-            timer = setTimeout(resolve, DRAIN_MS);
-          }),
-        ]);
-        clearTimeout(timer);
+        await drained((idle) => {
+          onIdle = idle;
+        });
       }
       await server.stop(true);
       await closed;
     },
   };
+}
+
+/** Resolves when what `begin` is given is called, or after the longest time that is waited. */
+export async function drained(begin: (idle: () => void) => void): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([
+    new Promise<void>(begin),
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, DRAIN_MS);
+    }),
+  ]);
+  clearTimeout(timer);
 }
 
 /** The address of a listener for this machine. */

@@ -9,7 +9,7 @@ import type { Http2Stream } from "../../http2/stream.ts";
 import type { Log } from "../../log.ts";
 import type { Connection, FetchHandler } from "../connection.ts";
 import { errorAnswer } from "../http/respond.ts";
-import { bindRefused, DRAIN_MS, type Listener, listenerUrl } from "../listener.ts";
+import { bindRefused, drained, type Listener, listenerUrl } from "../listener.ts";
 import { createCalls } from "./calls.ts";
 
 /** Milliseconds between two looks at connections that take too long. */
@@ -93,16 +93,9 @@ export function listenGrpc({ certificate, host, httpUrl, log, port }: GrpcListen
       bound.stop(false);
       for (const connection of connections) connection.leave();
       if (connections.size > 0) {
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        await Promise.race([
-          new Promise<void>((resolve) => {
-            onIdle = resolve;
-          }),
-          new Promise<void>((resolve) => {
-            timer = setTimeout(resolve, DRAIN_MS);
-          }),
-        ]);
-        clearTimeout(timer);
+        await drained((idle) => {
+          onIdle = idle;
+        });
       }
       for (const connection of connections) connection.terminate();
       bound.stop(true);
