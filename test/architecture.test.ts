@@ -506,6 +506,7 @@ describe("time in tests", () => {
     "run.ts": "prints how long files took",
     "browser/size.test.ts": "prints how long a search took",
     "harness/eventually.ts": "ends a hang",
+    "server/http2/connection.test.ts": "tells a connection that later has come",
     "harness/editor.ts": "ends a hang",
     "harness/terminal.ts": "ends a hang",
     "harness/server-watch.ts": "prints how long the slowest answer took",

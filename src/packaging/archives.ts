@@ -1,4 +1,7 @@
-/** The archives of a release: binary, licence, readme, completions, manual and the contract in one folder. */
+/**
+ * The archives of a release: binary, licence, readme, completions, manual and the contract in one
+ * folder.
+ */
 
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

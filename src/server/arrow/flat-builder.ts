@@ -1,4 +1,7 @@
-/** A writer of FlatBuffers, the encoding of Arrow's metadata: from the end of the buffer to its beginning. */
+/**
+ * A writer of FlatBuffers, the encoding of Arrow's metadata: from the end of the buffer to its
+ * beginning.
+ */
 
 /** Where something begins, counted from the end of the buffer. */
 export type Place = number & { readonly _place: unique symbol };

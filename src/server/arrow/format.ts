@@ -1,4 +1,7 @@
-/** Numbers of Arrow's IPC format (version 5, as `Schema.fbs` and `Message.fbs` of Arrow define them). */
+/**
+ * Numbers of Arrow's IPC format (version 5, as `Schema.fbs` and `Message.fbs` of Arrow define
+ * them).
+ */
 
 /** Media type of an IPC stream. */
 export const ARROW_STREAM = "application/vnd.apache.arrow.stream";

@@ -14,7 +14,9 @@ export class ArrowRefused extends Error {
 export interface ArrowTable {
   readonly rows: number;
   readonly names: readonly string[];
-  /** One list for each name. Times are text as features have them, lengths of time `{$micros: n}`. */
+  /**
+   * One list for each name. Times are text as features have them, lengths of time `{$micros: n}`.
+   */
   readonly columns: readonly (readonly unknown[])[];
   /** Texts that the schema carries. */
   readonly metadata: Readonly<Record<string, string>>;

@@ -14,8 +14,8 @@ export interface ArrowColumn {
 }
 
 /**
- * A table as a stream: its schema, one batch, and the end. Decimals and JSON are text; relations are
- * lists of structs; vectors of a known size are fixed-size lists.
+ * A table as a stream: its schema, one batch, and the end. Decimals and JSON are text; relations
+ * are lists of structs; vectors of a known size are fixed-size lists.
  * @param metadata texts that the schema carries
  */
 export function arrowStream(

@@ -25,7 +25,10 @@ import { Http2Stream, type StreamEnd, type StreamOwner } from "./stream.ts";
 
 /** What a connection is on: a socket. */
 export interface Wire {
-  /** Takes bytes, as many as it can now, and returns their number; `drained` is called when it can take more. */
+  /**
+   * Takes bytes, as many as it can now, and returns their number; `drained` is called when it can
+   * take more.
+   */
   write(bytes: Uint8Array): number;
   /** Ends after what was written. */
   end(): void;
@@ -41,20 +44,27 @@ export interface ConnectionEvents {
   foreign(bytes: Uint8Array): void;
 }
 
-/** Streams that a client may have open, and calls that it may have running: a stream that is reset still runs until it notices. */
+/**
+ * Streams that a client may have open, and calls that it may have running: a stream that is reset
+ * still runs until it notices.
+ */
 export const MAX_STREAMS = 128;
 /** Most bytes of a request's headers, compressed or not, each field counted with 32 more. */
 export const MAX_HEADER_BYTES = 16_384;
 const MAX_CONTINUATIONS = 8;
 /** Bytes of bodies that a connection may hold unread. */
 const CONNECTION_WINDOW = 1024 * 1024;
-/** Bytes that wait for the socket, above which no more of bodies are sent, and above which the connection ends: nobody reads. */
+/**
+ * Bytes that wait for the socket, above which no more of bodies are sent, and above which the
+ * connection ends: nobody reads.
+ */
 const HIGH_WATER = 256 * 1024;
 const MOST_PENDING = 4 * 1024 * 1024;
 
 /**
- * Patience with a client: each frame costs one, and a reset stream ten; answers, and bytes in either direction, give some back,
- * and so does time. Without it a client could keep the server busy with frames that come of nothing.
+ * Patience with a client: each frame costs one, and a reset stream ten; answers, and bytes in
+ * either direction, give some back, and so does time. Without it a client could keep the server
+ * busy with frames that come of nothing.
  */
 const PATIENCE = { most: 10_000, perSecond: 1_000, answer: 30, reset: 10 };
 
@@ -201,7 +211,10 @@ export class Http2Connection implements StreamOwner {
     this.close();
   }
 
-  /** Ends what has taken too long, and asks whether a quiet client is still there. Called every few seconds. */
+  /**
+   * Ends what has taken too long, and asks whether a quiet client is still there. Called every few
+   * seconds.
+   */
   look(now: number): void {
     if (this.#isOver) return;
     const isLate =
@@ -368,7 +381,10 @@ export class Http2Connection implements StreamOwner {
     }
   }
 
-  /** Bytes of the unit that begins at a place: the preface, else a frame, of which the head comes first. */
+  /**
+   * Bytes of the unit that begins at a place: the preface, else a frame, of which the head comes
+   * first.
+   */
   #wanted(bytes: Uint8Array, at: number, left: number): number {
     if (!this.#hasPreface) {
       for (let i = 0; i < Math.min(left, PREFACE.length); i++) {
@@ -631,7 +647,9 @@ function unpadded(flags: number, payload: Uint8Array, before: number): Uint8Arra
 const FOREIGN_FIELDS: ReadonlySet<string> = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]);
 const PSEUDO_FIELDS: ReadonlySet<string> = new Set([":method", ":scheme", ":path", ":authority"]);
 
-/** The length that a request's headers state for its body; "malformed" when they are no request's. */
+/**
+ * The length that a request's headers state for its body; "malformed" when they are no request's.
+ */
 function bodyLength(fields: readonly Field[]): number | undefined | "malformed" {
   const pseudo = new Set<string>();
   let announced: number | undefined;

@@ -28,7 +28,9 @@ const ENTRY_BYTES = 32;
 /** Size of the dynamic table in bytes: the default, which is never changed. */
 const TABLE_BYTES = 4096;
 
-/** A header block that cannot be decoded. The connection has to end, because both tables may differ. */
+/**
+ * A header block that cannot be decoded. The connection has to end, because both tables may differ.
+ */
 export class BlockMalformed extends Error {
   override readonly name = "BlockMalformed";
 }

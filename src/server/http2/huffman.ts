@@ -1,16 +1,20 @@
 /**
- * The Huffman code of HPACK (RFC 7541, appendix B). It is canonical, so the lengths of its codes say
- * all of it.
+ * The Huffman code of HPACK (RFC 7541, appendix B). It is canonical, so the lengths of its codes
+ * say all of it.
  */
 
-/** Length of each symbol's code in base 36, in the order of bytes; the last is the end of a string. */
+/**
+ * Length of each symbol's code in base 36, in the order of bytes; the last is the end of a string.
+ */
 const LENGTHS =
   "dnsssssssoussussssssssusssssssss6aacd68baa8b8666555666666678f6cad67777777777777777777777878djde6f56565666577666567655677777fbeds" +
   "kmkkmmmnmnnnnnonoomnonnnnlmnmnnomlkmmnnlnmmolmnnllmlnmnnkmmmnmmnqqkjmnmpqqqrrqopjlqrrqrollqqsrrrkoklmllnmmppooqnqrqqrrrrrsrrrrrqu";
 
 const END = 256;
 
-/** The tree of codes: a node's two entries are nodes below, or symbols as negative numbers less one. */
+/**
+ * The tree of codes: a node's two entries are nodes below, or symbols as negative numbers less one.
+ */
 const TREE = tree([...LENGTHS].map((length) => Number.parseInt(length, 36)));
 
 function tree(lengths: readonly number[]): Int16Array {

@@ -8,7 +8,10 @@ export class StreamEnded extends Error {
   override readonly name = "StreamEnded";
 }
 
-/** How a stream ended: with its answer whole, by the client, or reset here, and then more of it may be on its way. */
+/**
+ * How a stream ended: with its answer whole, by the client, or reset here, and then more of it may
+ * be on its way.
+ */
 export type StreamEnd = "answered" | "left" | "dropped";
 
 /** The connection of a stream, as the stream uses it. */
@@ -34,7 +37,9 @@ const READING_WINDOW = 1024 * 1024;
 export class Http2Stream {
   /** Called once, when the stream ends before it was answered. */
   onEnded: (() => void) | undefined;
-  /** When it last waited for room in vain, on the connection's clock; undefined = it does not wait. */
+  /**
+   * When it last waited for room in vain, on the connection's clock; undefined = it does not wait.
+   */
   waitingSince: number | undefined;
   /** The window for what is sent. */
   sendWindow: number;

@@ -12,7 +12,7 @@ import { type FeatureValue, normalizeInt } from "../../../src/domain/value.ts";
 import { ArrowRefused, readArrowStream } from "../../../src/server/arrow/read-stream.ts";
 import { type ArrowColumn, arrowStream } from "../../../src/server/arrow/write-stream.ts";
 import { lacks } from "../../harness/needs.ts";
-import { seed } from "../../harness/seed.ts";
+import { seed, seeded } from "../../harness/seed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-arrow-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -226,7 +226,7 @@ describe("what is no stream", () => {
           expect(error).toBeInstanceOf(ArrowRefused);
         }
       }),
-      { numRuns: 2_000 },
+      seeded(2_000),
     );
   });
 

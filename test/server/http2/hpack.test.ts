@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { BlockMalformed, BlockTooLarge, type Field, HeaderDecoder, headerBlock } from "../../../src/server/http2/hpack.ts";
 import { huffmanText } from "../../../src/server/http2/huffman.ts";
+import { seeded } from "../../harness/seed.ts";
 
 const MOST = 16_384;
 
@@ -46,6 +47,7 @@ test("reads what it writes", () => {
     fc.property(fc.array(fc.tuple(name, value), { maxLength: 30 }), (given) => {
       expect(new HeaderDecoder().decode(headerBlock(given), 1_000_000)).toEqual(given);
     }),
+    seeded(100),
   );
 });
 
@@ -84,6 +86,7 @@ test("whatever the bytes, it reads them or says that they are no block", () => {
         expect(error instanceof BlockMalformed || error instanceof BlockTooLarge).toBe(true);
       }
     }),
+    seeded(500),
   );
 });
 

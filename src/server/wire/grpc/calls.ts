@@ -1,8 +1,8 @@
 /**
  * Calls of gRPC. Each becomes a call of Connect for the router, and its answer one of gRPC: so who
- * may call what, every bound, the audit log and the log of requests are those of Connect, and a query
- * takes the same short way. Both have the same messages; they differ in headers, in the five bytes
- * before a message, and in how an error is told.
+ * may call what, every bound, the audit log and the log of requests are those of Connect, and a
+ * query takes the same short way. Both have the same messages; they differ in headers, in the five
+ * bytes before a message, and in how an error is told.
  */
 
 import { compressedFlag } from "@connectrpc/connect/protocol";
@@ -136,7 +136,10 @@ function timeoutMs(text: string): number {
   return Math.min(Math.max(Math.ceil(Number(digits) * (UNIT_MS[unit] ?? 1)), 1), 9_999_999_999);
 }
 
-/** Waits for the envelope of the message, which tells how long it is, so that a body without room is not taken. */
+/**
+ * Waits for the envelope of the message, which tells how long it is, so that a body without room is
+ * not taken.
+ */
 async function beginningOf(stream: Http2Stream): Promise<Begun> {
   let isLate = false;
   const timer = setTimeout(() => {

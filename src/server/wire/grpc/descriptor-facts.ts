@@ -10,7 +10,10 @@ export interface DescriptorFacts {
   readonly files: Readonly<Record<string, string>>;
   /** Names of the files that a file imports. */
   readonly imports: Readonly<Record<string, readonly string[]>>;
-  /** Name of the file that defines a service, method, message, field, enum or extension, by full name. */
+  /**
+   * Name of the file that defines a service, method, message, field, enum or extension, by full
+   * name.
+   */
   readonly symbols: Readonly<Record<string, string>>;
   /** Name of the file that defines an extension, by the message that it extends and its number. */
   readonly extensions: Readonly<Record<string, Readonly<Record<number, string>>>>;

@@ -16,7 +16,10 @@ export class EnvelopeTooLong extends Error {
   override readonly name = "EnvelopeTooLong";
 }
 
-/** The envelopes in a stream of bytes; the last one is left out when it is cut. Rejects with EnvelopeTooLong. */
+/**
+ * The envelopes in a stream of bytes; the last one is left out when it is cut. Rejects with
+ * EnvelopeTooLong.
+ */
 export async function* envelopes(chunks: AsyncIterable<Uint8Array>, maxBytes = Number.POSITIVE_INFINITY): AsyncGenerator<Envelope> {
   let held: Uint8Array = new Uint8Array(0);
   for await (const chunk of chunks) {

@@ -1,6 +1,7 @@
 /**
  * gRPC's health service (grpc.health.v1), for probes and balancers: like `/health/ready` it tells
- * anyone whether calls should be sent to this node, and nothing else. All services are served alike.
+ * anyone whether calls should be sent to this node, and nothing else. All services are served
+ * alike.
  */
 
 import { create } from "@bufbuild/protobuf";

@@ -1,4 +1,7 @@
-/** Whether a method answers with one message or with several, which a call of gRPC does not say itself. */
+/**
+ * Whether a method answers with one message or with several, which a call of gRPC does not say
+ * itself.
+ */
 
 import { methodsOf } from "../../../contract/contract.ts";
 import { SERVICES } from "../../../contract/services.ts";

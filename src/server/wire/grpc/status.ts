@@ -1,4 +1,7 @@
-/** Errors of calls as gRPC tells them: a status in trailers, with details in the form of google.rpc.Status. */
+/**
+ * Errors of calls as gRPC tells them: a status in trailers, with details in the form of
+ * google.rpc.Status.
+ */
 
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { type Field, headerBlock } from "../../http2/hpack.ts";
@@ -34,7 +37,10 @@ export interface CallError {
 /** The trailers of a call that succeeded. */
 export const OK_TRAILERS: Uint8Array = headerBlock([["grpc-status", "0"]]);
 
-/** Most bytes of a message, and of all details: clients take headers of 8 KiB, in which base64 and escapes need more room. */
+/**
+ * Most bytes of a message, and of all details: clients take headers of 8 KiB, in which base64 and
+ * escapes need more room.
+ */
 const MAX_MESSAGE = 1_024;
 const MAX_DETAILS = 3_072;
 

@@ -210,7 +210,9 @@ async function receive(
   return { caller, scope, fields };
 }
 
-/** The text of a table's schema in which the options of an upload stand whose values are the table. */
+/**
+ * The text of a table's schema in which the options of an upload stand whose values are the table.
+ */
 const UPLOAD_TEXT = "svc.upload";
 
 /** What an upload says whose columns are a table of Arrow. Throws ArrowRefused. */

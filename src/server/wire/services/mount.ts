@@ -129,7 +129,9 @@ type Standard = (
   name: string,
 ) => Promise<Map<string, CallMethod>>;
 
-/** gRPC's own services, which are open to anyone, change nothing and have no rows in the audit log. */
+/**
+ * gRPC's own services, which are open to anyone, change nothing and have no rows in the audit log.
+ */
 const STANDARD: Readonly<Record<string, Standard>> = {
   "grpc.health.v1.Health": async (load) => load(await import("../grpc/health.ts"), Permission.PUBLIC),
   "grpc.reflection.v1.ServerReflection": reflection,
