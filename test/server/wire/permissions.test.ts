@@ -87,7 +87,7 @@ const PAGE = "/cli/login_0";
  */
 const NO_ENVIRONMENT = [
   ...["AnnounceValueFile", "CreateUpload", "ListClients", "ListPermissions", "ListSessions", "SendFeedback", "TestCluster"],
-  ...["DescribeOnlineStore", "GetCluster", "ListClusters", "ListRates"],
+  ...["DescribeOnlineStore", "GetCluster", "GetVersion", "ListClusters", "ListRates"],
   ...["ListEnvironments", "ListEvents", "ListJobs", "ListPods", "ListProjects"],
 ];
 
