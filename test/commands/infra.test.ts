@@ -76,7 +76,7 @@ describe("describing", () => {
     expect(await described("kafka-topics")).toMatchObject({ topics: [] });
     expect(await described("telemetry")).toMatchObject({ status: { state: "running" } });
     const json = (await svc("infra/describe/gateway", ["--json"])).json();
-    expect(json).toMatchObject({ listeners: [{ port: platform.server.port }] });
+    expect(json).toMatchObject({ listeners: [{ port: platform.server.port }, { name: "grpc" }] });
   });
 
   test("volumes are the folders of the data directory, with the bytes that they take", async () => {
