@@ -167,6 +167,8 @@ describe("directions", () => {
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   thread: [],
+  http2: [],
+  arrow: [],
   expressions: [],
   python: [],
   tables: ["thread"],
@@ -251,6 +253,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "access",
     "aggregates",
     "approvals",
+    "arrow",
     "audit",
     "catalog",
     "charts",
@@ -261,6 +264,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "documents",
     "environments",
     "evaluations",
+    "http2",
     "infrastructure",
     "jobs",
     "logs",
@@ -503,6 +507,7 @@ describe("time in tests", () => {
     "run.ts": "prints how long files took",
     "browser/size.test.ts": "prints how long a search took",
     "harness/eventually.ts": "ends a hang",
+    "server/http2/connection.test.ts": "tells a connection that later has come",
     "harness/editor.ts": "ends a hang",
     "harness/terminal.ts": "ends a hang",
     "harness/server-watch.ts": "prints how long the slowest answer took",

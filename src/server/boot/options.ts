@@ -14,6 +14,11 @@ export interface StartOptions {
   readonly host?: string;
   /** Port; 0 = any free one. */
   readonly port: number;
+  /**
+   * Port for gRPC; 0 = any free one; default: the one after `port`, or any free one when that is in
+   * use or `port` is 0.
+   */
+  readonly grpcPort?: number;
   /** Absolute folder of all state. */
   readonly dataDir: string;
   /**

@@ -25,6 +25,7 @@ export interface Listener {
  * Seconds after which an idle connection is closed; requests that are being answered are exempt.
  */
 const IDLE_S = 30;
+/** Longest time that a listener waits for running requests before it closes their connections. */
 const DRAIN_MS = 10_000;
 
 /**
@@ -58,9 +59,8 @@ export function listen(host: string, port: number, maxBodyBytes: number, certifi
     },
   }));
   const bound = server.port ?? port;
-  const visible = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return {
-    url: `${certificate ? "https" : "http"}://${urlHost(visible)}:${bound}`,
+    url: listenerUrl(host, bound, certificate !== undefined),
     port: bound,
     serve(next) {
       handler = next;
@@ -68,21 +68,32 @@ export function listen(host: string, port: number, maxBodyBytes: number, certifi
     async drain() {
       const closed = server.stop(false);
       if (running > 0) {
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        await Promise.race([
-          new Promise<void>((resolve) => {
-            onIdle = resolve;
-          }),
-          new Promise<void>((resolve) => {
-            timer = setTimeout(resolve, DRAIN_MS);
-          }),
-        ]);
-        clearTimeout(timer);
+        await drained((idle) => {
+          onIdle = idle;
+        });
       }
       await server.stop(true);
       await closed;
     },
   };
+}
+
+/** Resolves when what `begin` is given is called, or after the longest time that is waited. */
+export async function drained(begin: (idle: () => void) => void): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([
+    new Promise<void>(begin),
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, DRAIN_MS);
+    }),
+  ]);
+  clearTimeout(timer);
+}
+
+/** The address of a listener for this machine. */
+export function listenerUrl(host: string, port: number, isEncrypted: boolean): string {
+  const visible = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `${isEncrypted ? "https" : "http"}://${urlHost(visible)}:${port}`;
 }
 
 type Bind = { readonly hostname: string; readonly port: number };
@@ -91,20 +102,27 @@ function bind(host: string, port: number, options: (bind: Bind) => Parameters<ty
   try {
     return Bun.serve<undefined>(options({ hostname: host.replace(/^\[|\]$/g, ""), port }));
   } catch (error) {
-    const { code, message } = error as { code?: unknown; message?: unknown };
-    if (code === "EADDRINUSE") {
-      throw new StartError(
-        "port_in_use",
-        `Port ${port} on ${host} is in use by another program.`,
-        "Choose another port with `--port`, or `--port 0` for any free one.",
-      );
-    }
-    if (code === "EACCES")
-      throw new StartError(
-        "port_in_use",
-        `Port ${port} on ${host} may not be used by this user.`,
-        "Choose a port above 1023 with `--port`.",
-      );
-    throw new StartError("host_refused", `${host}:${port} cannot be bound: ${String(message)}.`, "Choose another address with `--host`.");
+    throw bindRefused(error, host, port, "--port");
   }
+}
+
+/**
+ * Why an address could not be bound.
+ * @param flag the flag that names the port
+ */
+export function bindRefused(error: unknown, host: string, port: number, flag: string): StartError {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (code === "EADDRINUSE")
+    return new StartError(
+      "port_in_use",
+      `Port ${port} on ${host} is in use by another program.`,
+      `Choose another port with \`${flag}\`, or \`${flag} 0\` for any free one.`,
+    );
+  if (code === "EACCES")
+    return new StartError(
+      "port_in_use",
+      `Port ${port} on ${host} may not be used by this user.`,
+      `Choose a port above 1023 with \`${flag}\`.`,
+    );
+  return new StartError("host_refused", `${host}:${port} cannot be bound: ${String(message)}.`, "Choose another address with `--host`.");
 }

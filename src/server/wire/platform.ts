@@ -84,6 +84,8 @@ export interface Platform {
    * host, such as a proxy's, else `url`.
    */
   readonly addressFor: (headers: Headers) => string;
+  /** The address for gRPC as the sender of these headers reaches it. */
+  readonly grpcAddressFor: (headers: Headers) => string;
   /** Absolute folder of all state. */
   readonly dataDir: string;
   readonly headless: boolean;

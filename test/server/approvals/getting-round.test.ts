@@ -163,6 +163,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   "QueryService/Query": refused(UNAPPROVED, ({ unapproved }) => ({
     ...{ deploymentId: unapproved, inputs: [{ feature: "user.id", text: "1" }], outputs: ["user.name"] },
   })),
+  "QueryService/QueryMulti": refused(UNAPPROVED, ({ unapproved }) => ({
+    queries: [{ deploymentId: unapproved, inputs: [{ feature: "user.id", text: "1" }], outputs: ["user.name"] }],
+  })),
   "QueryService/QueryBulk": refused(UNAPPROVED, ({ unapproved }) => ({
     query: { deploymentId: unapproved, outputs: ["user.name"] },
     inputs: [{ feature: "user.id", values: [{ text: "1" }] }],

@@ -65,6 +65,7 @@ const HTTP: Readonly<
   "/v1/features/columns": { method: "DELETE", opensTo: "deploy" },
   "/v1/branches": { method: "GET", opensTo: "read" },
   "/v1/oauth/token": { method: "POST", opensTo: "anyone" },
+  "/v1/openapi.json": { method: "GET", opensTo: "anyone" },
   "/login/oidc": { method: "GET", opensTo: "anyone" },
   "/login/oidc/callback": { method: "GET", opensTo: "anyone" },
   "/v1/who-am-i": { method: "GET", opensTo: "authenticated" },
