@@ -15,6 +15,7 @@ import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
+import type { Benchmarks } from "../benchmarks/benchmarks.ts";
 import type { Statements } from "../catalog/statements.ts";
 import type { Connections } from "../connections/create-connections.ts";
 import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
@@ -199,6 +200,9 @@ export interface Parts {
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
   readonly evaluations: () => Promise<Evaluations>;
+  readonly benchmarks: () => Promise<Benchmarks>;
+  /** Tells the base address of this server, once it listens. */
+  listensAt(url: string): void;
   /** The store of the server's own topics. */
   readonly topicStore: () => Promise<TopicStore>;
   /** The server's own topics. */
@@ -718,6 +722,25 @@ export async function openParts({
       ...{ folder, metrics, bus, clock },
     });
   });
+  let ownUrl = "";
+  const benchmarks = once(async () => {
+    const [{ createBenchmarks }, { createTokens }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
+      import("../benchmarks/benchmarks.ts"),
+      import("../access/tokens.ts"),
+      import("../webhooks/address-guard.ts"),
+    ]);
+    const folder = directory.file(join("tmp", "benchmarks"));
+    await rm(folder, { recursive: true, force: true });
+    return createBenchmarks({
+      ...{ metadata, collections, tables, folder, bus, clock, version: options.version },
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      ...(await datasets()),
+      tokens: createTokens({ keys: serverKeys().tokens, clock }),
+      url: () => ownUrl,
+      allowed: readAllowedNetworks(env[ALLOW_VARIABLE]),
+    });
+  });
   const monitors = once(async () => {
     const { createMonitors } = await import("../monitors/monitors.ts");
     return createMonitors({
@@ -801,6 +824,7 @@ export async function openParts({
       { BACKFILL_JOB },
       { TASK_JOB },
       { EVALUATION_JOB },
+      { BENCHMARK_JOB },
       { SCHEDULED_QUERY_JOB },
       { OFFLINE_QUERY_JOB },
       { VALUE_UPLOAD_JOB },
@@ -814,6 +838,7 @@ export async function openParts({
       import("../aggregates/aggregates.ts"),
       import("../tasks/tasks.ts"),
       import("../evaluations/evaluations.ts"),
+      import("../benchmarks/benchmarks.ts"),
       import("../scheduled-queries/scheduled-queries.ts"),
       import("../offline-queries/query-jobs.ts"),
       import("../value-uploads/value-uploads.ts"),
@@ -825,6 +850,7 @@ export async function openParts({
       [BACKFILL_JOB]: (await aggregates()).handler,
       [TASK_JOB]: (await tasks()).handler,
       [EVALUATION_JOB]: (await evaluations()).handler,
+      [BENCHMARK_JOB]: (await benchmarks()).handler,
       [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
       [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
       [VALUE_UPLOAD_JOB]: (await valueUploads()).handler,
@@ -907,6 +933,10 @@ export async function openParts({
     resolverRuns,
     tasks,
     evaluations,
+    benchmarks,
+    listensAt(url) {
+      ownUrl = url;
+    },
     workflows,
     aggregates,
     scheduledQueries,

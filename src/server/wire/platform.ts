@@ -16,6 +16,7 @@ import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
+import type { Benchmarks } from "../benchmarks/benchmarks.ts";
 import type { Statements } from "../catalog/statements.ts";
 import type { KeptCharts } from "../charts/kept-charts.ts";
 import type { Connections } from "../connections/create-connections.ts";
@@ -190,6 +191,8 @@ export interface Platform {
   readonly tasks: () => Promise<Tasks>;
   /** Functions that are called for each row of a dataset, and scored. */
   readonly evaluations: () => Promise<Evaluations>;
+  /** Load on the query endpoint. */
+  readonly benchmarks: () => Promise<Benchmarks>;
   /** Offline queries. */
   readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Uploads of values. */
