@@ -25,15 +25,19 @@ export default defineCommand({
     rows: ({ differences }) => differences,
     columns: [
       { header: "Latency", cell: ({ percent }) => `p${percent}` },
-      { header: "Base ms", align: "right", cell: ({ baseMs }) => baseMs.toFixed(2) },
-      { header: "Other ms", align: "right", cell: ({ otherMs }) => otherMs.toFixed(2) },
-      { header: "Change", align: "right", cell: ({ change }) => changeText(change) },
+      { header: "Base ms", align: "right", cell: ({ baseMs }) => medianText(baseMs) },
+      { header: "Other ms", align: "right", cell: ({ otherMs }) => medianText(otherMs) },
+      { header: "Change", align: "right", cell: ({ baseMs, change, otherMs }) => (baseMs > 0 && otherMs > 0 ? changeText(change) : "") },
       { header: "Interval", cell: intervalText, dispensable: true },
       { header: "Verdict", cell: verdictText, flexible: true },
     ],
     json: async (answer) => (await import("../../contract/message-json.ts")).messageJson(answer),
   }),
 });
+
+function medianText(ms: number): string {
+  return ms > 0 ? ms.toFixed(2) : "";
+}
 
 function changeText(percent: number): string {
   return `${percent > 0 ? "+" : ""}${percent.toFixed(1)} %`;

@@ -13,13 +13,13 @@ interface UploadedInput {
   readonly revisionId: string;
 }
 
-/** Formats by the end of a name. JSON has one object a line, whatever the end. */
+/** Formats by the end of a name. */
 const FORMATS = /\.(?:parquet|pq|json|jsonl|ndjson)$/i;
 
 export default defineCommand({
   summary: "Upload input files",
   description:
-    "Parquet, or JSON with one object a line. Columns are features by their full names, such as user.id; each row is the inputs of one query, without those that " +
+    "Parquet, or JSON: one object a line, or a list of objects. Columns are features by their full names, such as user.id; each row is the inputs of one query, without those that " +
     "are null. Each file is a revision of the dataset benchmark-input:<name>; benchmarks that are asked for later take the newest.",
   examples: [
     "svc benchmark upload --file-path users.parquet",

@@ -7,6 +7,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
+import type { JsonObject } from "../../domain/json-value.ts";
 import { COMPARISON_METHOD, compareLoads, type LoadDifference, type WindowedPercentile } from "../../domain/load/comparison.ts";
 import { allows } from "../../domain/permissions.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
@@ -28,9 +29,9 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import { type BenchmarkPlan, checkPlan, warningsOf } from "./benchmark-plan.ts";
 import { type Benchmark, type BenchmarkRecord, createBenchmarkRecords, hasEnded } from "./benchmark-records.ts";
 import { checkFeature, checkInputRevision, type FeaturesByName, inputDataset, valuesOf } from "./input-rows.ts";
-import { readQueryHost } from "./query-address.ts";
+import { otherAddress } from "./query-address.ts";
 import { readWindows } from "./result-file.ts";
-import { type BenchmarkPayload, createRunHandler, type RunHandlerOptions, resultFiles } from "./run-handler.ts";
+import { type BenchmarkPayload, createRunHandler, queryBody, type RunHandlerOptions, resultFiles } from "./run-handler.ts";
 
 /** The kind of the jobs. */
 export const BENCHMARK_JOB = "benchmark";
@@ -71,8 +72,15 @@ export interface Benchmarks {
   /**
    * Stores a benchmark and its job, durably when this resolves. Rejects with Failure.
    * @param inputs values by feature, as people write them
+   * @param tryPlan plans the query with a body of JSON, and rejects with Failure when there is no plan
    */
-  run(target: DeploymentTarget, plan: BenchmarkPlan, inputs: Readonly<Record<string, string>>, caller: Caller): Promise<Benchmark>;
+  run(
+    target: DeploymentTarget,
+    plan: BenchmarkPlan,
+    inputs: Readonly<Record<string, string>>,
+    caller: Caller,
+    tryPlan: (body: string) => Promise<void>,
+  ): Promise<Benchmark>;
   /** A benchmark of an environment. Rejects with Failure not_found. */
   find(id: string, environmentId: string): Promise<Benchmark>;
   /** Benchmarks of an environment, newest first, after the one with the id `before`. */
@@ -132,11 +140,10 @@ export function createBenchmarks(options: BenchmarksOptions): Benchmarks {
   };
 
   return {
-    async run(target, plan, inputs, caller) {
+    async run(target, plan, inputs, caller, tryPlan) {
       const { environment, branch } = target;
       if (environment.suspendedAt !== undefined) throw suspended(environment);
       checkPlan(plan);
-      if (plan.queryHost !== "") readQueryHost(plan.queryHost);
       const given = Object.entries(inputs);
       if (given.length > 0 === (plan.inputFile !== ""))
         throw new Failure("invalid_argument", "A benchmark needs inputs: values of features, or an input file, and not both.");
@@ -160,15 +167,19 @@ export function createBenchmarks(options: BenchmarksOptions): Benchmarks {
       for (const [name] of given) checkFeature(name, features, `'${name.slice(0, 200)}'`);
       const revision = plan.inputFile === "" ? undefined : await revisionOf(environment.id, plan.inputFile);
       if (revision) checkInputRevision(plan.inputFile, revision, features);
+      if (plan.queryHost !== "") await otherAddress(plan.queryHost, options.allowed, options.resolve);
       const id = newId("bench", clock.now());
       const record: BenchmarkRecord = {
         ...{ plan, deploymentId, branch, isNamed: target.deploymentId !== "", warnings: warningsOf(plan) },
         ...{ inputNames: given.map(([name]) => name), inputRevisionId: revision?.id ?? "", environmentName: environment.name },
         ...{ state: "waiting", progress: "waiting", error: "" },
       };
+      const values = revision ? "" : valuesOf(inputs, features);
+      const query = queryBody({ ...record, id, environmentId: environment.id });
+      if (!revision) await tryPlan(JSON.stringify({ ...query, inputs: JSON.parse(values) as JsonObject }));
       const payload: BenchmarkPayload = {
         record,
-        inputs: revision ? "" : valuesOf(inputs, features),
+        inputs: values,
         caller: { clientId: caller.clientId, teamId: caller.teamId },
       };
       const place = { kind: BENCHMARK_JOB, scope: environment.id };

@@ -3,7 +3,7 @@
 import { parseAddress } from "../../domain/ip-address.ts";
 import { Failure } from "../failure.ts";
 import { ALLOW_VARIABLE, refusalOf } from "../webhooks/address-guard.ts";
-import { pin, type Resolve } from "../webhooks/send.ts";
+import { pin, type Resolve, systemResolve } from "../webhooks/send.ts";
 
 const PATH = "/v1/query/online";
 
@@ -23,7 +23,7 @@ export function ownAddress(url: string): QueryAddress {
 }
 
 /** The base address that a text names. Throws Failure invalid_argument. */
-export function readQueryHost(text: string): URL {
+function readQueryHost(text: string): URL {
   const url = URL.parse(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
   if (
     url &&
@@ -42,10 +42,10 @@ export function readQueryHost(text: string): URL {
 
 /**
  * The endpoint at another address, pinned to what its name means now. Rejects with Failure
- * failed_precondition when the server's operator does not allow it, or the token would be readable
+ * invalid_argument, or failed_precondition when the server's operator does not allow it, or the token would be readable
  * on its way.
  */
-export async function otherAddress(text: string, allowed: readonly string[], resolve: Resolve): Promise<QueryAddress> {
+export async function otherAddress(text: string, allowed: readonly string[], resolve: Resolve = systemResolve): Promise<QueryAddress> {
   const base = readQueryHost(text);
   const host = base.hostname.replace(/\.$/, "");
   const isName = parseAddress(host) === undefined;

@@ -8,6 +8,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { errorText } from "../../domain/error-text.ts";
+import type { JsonObject } from "../../domain/json-value.ts";
 import { type Caller, TOKEN_LIFETIME_S, type Tokens } from "../access/tokens.ts";
 import type { RevisionMaker } from "../datasets/revisions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
@@ -16,7 +17,7 @@ import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
 import { ChildEnded, ChildProcess } from "../thread/child-process.ts";
 import { ownProgram } from "../thread/own-program.ts";
-import { type Resolve, systemResolve } from "../webhooks/send.ts";
+import type { Resolve } from "../webhooks/send.ts";
 import { memoryLimitOf } from "./benchmark-plan.ts";
 import type { Benchmark, BenchmarkRecord, BenchmarkRecords } from "./benchmark-records.ts";
 import { writeRows } from "./input-rows.ts";
@@ -76,22 +77,19 @@ function resultOf({ environmentId, id }: Pick<Benchmark, "environmentId" | "id">
   return { environmentId, origin: "benchmark", originId: id } as const;
 }
 
+/** The body of every query beside its inputs. */
+export function queryBody(benchmark: Pick<Benchmark, "branch" | "deploymentId" | "environmentId" | "id" | "isNamed" | "plan">): JsonObject {
+  const { branch, deploymentId, environmentId, id, isNamed, plan } = benchmark;
+  return {
+    ...{ outputs: [...plan.outputs], query_name: plan.queryName || null, query_name_version: plan.queryNameVersion || null },
+    ...{ context: { environment: environmentId, branch: branch || null }, correlation_id: id },
+    ...(isNamed && { deployment_id: deploymentId }),
+  };
+}
+
 /** Makes the handler. */
 export function createRunHandler(options: RunHandlerOptions): JobHandler {
-  const {
-    records,
-    metadata,
-    deployments,
-    revisions,
-    tables,
-    tokens,
-    url,
-    allowed,
-    resolve = systemResolve,
-    folder,
-    version,
-    now,
-  } = options;
+  const { records, metadata, deployments, revisions, tables, tokens, url, allowed, resolve, folder, version, now } = options;
 
   const settingsOf = async (
     benchmark: Benchmark,
@@ -99,8 +97,7 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
     address: QueryAddress,
     inputs: string,
   ): Promise<LoadSettings> => {
-    const { environmentId, deploymentId, isNamed, branch, plan } = benchmark;
-    const { outputs, queryName, queryNameVersion } = plan;
+    const { deploymentId, plan } = benchmark;
     const lifetimeS = Math.min(Math.ceil((plan.durationMs + plan.warmupMs) / 1000) + SPARE_S, 3 * TOKEN_LIFETIME_S);
     const token = await tokens.issue({ ...caller, permissions: ["query.online"] }, lifetimeS);
     const { featureSets } = await deployments.graph(deploymentId);
@@ -120,11 +117,7 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
         // Nobody else can have this server's own port; its certificate names it for others.
         isVerified: plan.queryHost !== "" && !plan.insecure,
       },
-      body: {
-        ...{ outputs, query_name: queryName || null, query_name_version: queryNameVersion || null, correlation_id: benchmark.id },
-        context: { environment: environmentId, branch: branch || null },
-        ...(isNamed && { deployment_id: deploymentId }),
-      },
+      body: queryBody(benchmark),
       shown: features.filter(({ kind, tags }) => kind.case === "scalar" && !tags.includes("pii")).map(({ fqn }) => fqn),
     };
   };

@@ -20,11 +20,16 @@ import {
 import type { Verdict } from "../../../domain/load/comparison.ts";
 import { durationToMs, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
+import type { Caller } from "../../access/tokens.ts";
 import { type BenchmarkPlan, type BenchmarkResources, DEFAULT_PERCENTILES } from "../../benchmarks/benchmark-plan.ts";
 import type { Benchmark, BenchmarkResult, BenchmarkState as StoredState } from "../../benchmarks/benchmark-records.ts";
 import { resultFiles } from "../../benchmarks/run-handler.ts";
+import { Failure } from "../../failure.ts";
+import { QueryRefused } from "../../query/refusal.ts";
+import { JsonRefused } from "../http/json-text.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { BodyInvalid, readQueryBody } from "../query/query-body.ts";
 import { readPage } from "./page-token.ts";
 
 const STATES = {
@@ -47,10 +52,30 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(platform.environments, callerOf(context), context.requestHeader);
 
+  /** Plans a query. Rejects with Failure invalid_argument when it has no plan. */
+  const tryPlan = async (text: string, caller: Caller): Promise<void> => {
+    const { engine, resolveDeployment } = await platform.queries();
+    try {
+      const { body } = readQueryBody(new TextEncoder().encode(text));
+      const { branch, deploymentId: deployment, environment, request } = body;
+      const lease = await resolveDeployment({ branch, deployment, environment, project: "" }, caller, request.correlationId);
+      try {
+        engine.plan(lease.deployment, request);
+      } finally {
+        lease.release();
+      }
+    } catch (error) {
+      if (error instanceof QueryRefused || error instanceof BodyInvalid || error instanceof JsonRefused)
+        throw new Failure("invalid_argument", `The query cannot be planned: ${error.message}`);
+      throw error;
+    }
+  };
+
   router.service(BenchmarkService, {
     async runBenchmark({ plan, inputs }, context) {
       const target = await scopeOf(context);
-      const benchmark = await (await platform.benchmarks()).run(target, planOf(plan), inputs, callerOf(context));
+      const caller = callerOf(context);
+      const benchmark = await (await platform.benchmarks()).run(target, planOf(plan), inputs, caller, (body) => tryPlan(body, caller));
       return create(RunBenchmarkResponseSchema, { benchmark: messageOf(benchmark) });
     },
 
