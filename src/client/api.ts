@@ -5,6 +5,7 @@
 
 import type { Client } from "@connectrpc/connect";
 import type { Services } from "../contract/services.ts";
+import type { Socket } from "./socket.ts";
 
 /**
  * The services by name. A member loads the generated code and the transport on first use; calls
@@ -80,6 +81,8 @@ export interface HttpClient {
    * bytes, and stays when this fails.
    */
   downloadFile(url: string, file: WantedFile): Promise<void>;
+  /** Opens a WebSocket at a path of the API server. Rejects with a CliError. */
+  openSocket(path: string, headers: Readonly<Record<string, string>>): Promise<Socket>;
   /** A signed address in full. */
   addressOf(url: string): Promise<string>;
   /**

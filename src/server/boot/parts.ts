@@ -61,6 +61,7 @@ import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import type { Shells } from "../shells/shells.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
@@ -201,6 +202,7 @@ export interface Parts {
   readonly tasks: () => Promise<Tasks>;
   readonly evaluations: () => Promise<Evaluations>;
   readonly benchmarks: () => Promise<Benchmarks>;
+  readonly shells: () => Promise<Shells>;
   /** Tells the base address of this server, once it listens. */
   listensAt(url: string): void;
   /** The store of the server's own topics. */
@@ -741,6 +743,19 @@ export async function openParts({
       allowed: readAllowedNetworks(env[ALLOW_VARIABLE]),
     });
   });
+  const shells = once(async () => {
+    const { createShells } = await import("../shells/shells.ts");
+    const folder = directory.file(join("tmp", "shells"));
+    await rm(folder, { recursive: true, force: true });
+    return createShells({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      processes: await processes(),
+      keys: serverKeys().objects,
+      ...{ folder, clock, log },
+    });
+  });
   const monitors = once(async () => {
     const { createMonitors } = await import("../monitors/monitors.ts");
     return createMonitors({
@@ -934,6 +949,7 @@ export async function openParts({
     tasks,
     evaluations,
     benchmarks,
+    shells,
     listensAt(url) {
       ownUrl = url;
     },
@@ -962,6 +978,7 @@ export async function openParts({
       await scheduledQueries.close(({ schedules }) => schedules.stop());
       await aggregates.close(({ schedules }) => schedules.stop());
       await jobRunner.close((one) => one.stop());
+      await shells.close((one) => one.close());
       await deletions.close((one) => one.close());
       await webhooks.close((one) => one.close());
       await topicSources.close((one) => one.close());

@@ -318,6 +318,7 @@ async function startIn(
       tasks: parts.tasks,
       evaluations: parts.evaluations,
       benchmarks: parts.benchmarks,
+      shells: parts.shells,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
       streams: parts.streams,
