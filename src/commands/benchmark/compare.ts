@@ -7,7 +7,7 @@ export default defineCommand({
   summary: "Compare two benchmarks, with a verdict that knows noise",
   description:
     "The medians of what windows of each run gave are compared, by percentile. A difference counts when the 99 % interval of a moving-block bootstrap of their " +
-    "ratio leaves out 1, and when it is more than the two halves of either run differ by. A run needs ten windows: of a second each, or of as many as have " +
+    "ratio leaves out 1, and when it is more than the first and the last third of either run differ by. A run needs ten windows: of a second each, or of as many as have " +
     "queries enough for the percentile, which is 10 s for p99 at 10 queries a second.",
   examples: ["svc benchmark compare bench_0198c0de4f5a7b3c8d9e0f1a2b3c4d5e bench_0198c0de9a7b3c8d4f5e0f1a2b3c4d5e"],
   needs: ["session"],

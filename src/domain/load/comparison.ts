@@ -1,7 +1,8 @@
 /**
  * Whether two loads differ, by a percentile of the windows of each. A run's noise is that of its
  * windows: a moving-block bootstrap, which keeps neighbours together, says how far the ratio of
- * their medians may be off; and the halves of a run say how far it drifts by itself.
+ * their medians may be off; and the first and the last third of a run say how far it drifts by
+ * itself.
  */
 
 import { LatencyHistogram } from "../latency-histogram.ts";
@@ -35,6 +36,8 @@ export interface LoadDifference {
 
 /** Fewest windows of a load whose noise is known. */
 export const LEAST_WINDOWS = 10;
+/** Most windows of a load: those of a long one are longer, so that a comparison takes no time. */
+const MOST_WINDOWS = 300;
 /** Share of the resamples that the interval holds. */
 const CONFIDENCE = 0.99;
 const RESAMPLES = 2_000;
@@ -44,7 +47,7 @@ const LEAST_MS = 0.001;
 /** How verdicts come about, for people. */
 export const COMPARISON_METHOD =
   "Medians of windows of each run are compared. A difference counts when the 99 % interval of a moving-block bootstrap of their ratio leaves out 1, " +
-  "and when it is more than the two halves of either run differ by. Noise between runs, as of another machine, is not seen: repeat a run to know it.";
+  "and when it is more than the first and the last third of either run differ by. Noise between runs, as of another machine, is not seen: repeat a run to know it.";
 
 /**
  * The windows of a percentile: as many seconds as hold queries enough for it to be more than the
@@ -53,7 +56,7 @@ export const COMPARISON_METHOD =
  */
 export function windowsOf(percent: number, qps: number, seconds: readonly LatencyHistogram[]): WindowedPercentile {
   const needed = 1 / Math.max(1 - percent / 100, 1e-6);
-  const windowS = Math.max(1, Math.ceil(needed / qps - 1e-9));
+  const windowS = Math.max(1, Math.ceil(needed / qps - 1e-9), Math.ceil(seconds.length / MOST_WINDOWS));
   const valuesMs: number[] = [];
   for (let at = 0; at + windowS <= seconds.length; at += windowS) {
     const window = new LatencyHistogram();
@@ -87,10 +90,10 @@ function percentOf(ratio: number): number {
   return (ratio - 1) * 100;
 }
 
-/** How far the medians of the halves of a run are apart, as the logarithm of their ratio. */
+/** How far the medians of the outer thirds of a run are apart, as the logarithm of their ratio. */
 function driftOf(values: readonly number[]): number {
-  const half = Math.floor(values.length / 2);
-  return Math.abs(Math.log(median(values.slice(half)) / median(values.slice(0, half))));
+  const third = Math.floor(values.length / 3);
+  return Math.abs(Math.log(median(values.slice(-third)) / median(values.slice(0, third))));
 }
 
 /** As many values, in blocks of neighbours that begin anywhere. */

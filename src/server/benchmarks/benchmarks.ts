@@ -115,15 +115,6 @@ export function createBenchmarks(options: BenchmarksOptions): Benchmarks {
     throw new Failure("failed_precondition", `The input file '${file}' has no rows that can be read.`, { hint: "Upload it again." });
   };
 
-  /** A benchmark as it is, also when its job was ended by itself, as by `svc jobs cancel`. */
-  const current = async (benchmark: Benchmark): Promise<Benchmark> => {
-    const { environmentId, id, state } = benchmark;
-    const job = state === "waiting" ? await metadata.jobs.job(jobIdOf(id)) : undefined;
-    if (job?.state !== "cancelled") return benchmark;
-    return records.change(environmentId, id, { state: "cancelled", progress: "", endedAt: job.updatedAt });
-  };
-  const find = async (id: string, environmentId: string): Promise<Benchmark> => current(await records.get(environmentId, id));
-
   const windowsOf = async (benchmark: Benchmark, work: string): Promise<readonly WindowedPercentile[]> => {
     const { id, result, state } = benchmark;
     if (!result)
@@ -194,20 +185,15 @@ export function createBenchmarks(options: BenchmarksOptions): Benchmarks {
       return stored;
     },
 
-    find,
+    find: (id, environmentId) => records.get(environmentId, id),
 
     async list(environmentId, limit, before) {
       const all = await records.list(environmentId);
-      return Promise.all(
-        all
-          .filter(({ id }) => before === undefined || id < before)
-          .slice(0, limit)
-          .map(current),
-      );
+      return all.filter(({ id }) => before === undefined || id < before).slice(0, limit);
     },
 
     async cancel(id, environmentId) {
-      const before = await find(id, environmentId);
+      const before = await records.get(environmentId, id);
       if (hasEnded(before))
         throw new Failure("failed_precondition", `Benchmark ${id} has ended: it is ${before.state}.`, {
           hint: "`svc benchmark run` begins another one.",
@@ -220,7 +206,7 @@ export function createBenchmarks(options: BenchmarksOptions): Benchmarks {
     },
 
     async compare(baseId, otherId, environmentId) {
-      const [base, other] = [await find(baseId, environmentId), await find(otherId, environmentId)];
+      const [base, other] = [await records.get(environmentId, baseId), await records.get(environmentId, otherId)];
       makePrivateFolder(folder);
       const work = await mkdtemp(join(folder, "compare-"));
       try {
