@@ -5,7 +5,6 @@
 
 import type { Client } from "@connectrpc/connect";
 import type { Services } from "../contract/services.ts";
-import type { Socket } from "./socket.ts";
 
 /**
  * The services by name. A member loads the generated code and the transport on first use; calls
@@ -65,6 +64,14 @@ export interface WantedFile {
   readonly sha256: string;
   /** Gets the number of bytes that are there so far. */
   readonly onReceived?: (bytes: number) => void;
+}
+
+/** An open WebSocket. */
+export interface Socket {
+  send(message: string | Uint8Array<ArrayBuffer>): void;
+  /** The next message; undefined once it is closed. */
+  receive(): Promise<string | Uint8Array | undefined>;
+  close(): void;
 }
 
 /** Plain HTTP to the API server. */

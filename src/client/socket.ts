@@ -1,15 +1,8 @@
 /** WebSockets of the API server, with the command's credentials and proxy. */
 
+import type { Socket } from "./api.ts";
 import type { Connection } from "./connection.ts";
 import { NetworkError } from "./fetch.ts";
-
-/** An open WebSocket. */
-export interface Socket {
-  send(message: string | Uint8Array<ArrayBuffer>): void;
-  /** The next message; undefined once it is closed. */
-  receive(): Promise<string | Uint8Array | undefined>;
-  close(): void;
-}
 
 const OPEN_TIMEOUT_MS = 30_000;
 

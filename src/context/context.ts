@@ -49,8 +49,8 @@ export interface Context {
    */
   screen(run: (screen: Screen, signal: AbortSignal) => Promise<void>): Promise<void>;
   /**
-   * Gives the streams to `run`, the terminal in raw mode, and restores it however that ends. Rejects
-   * with what `run` rejects with.
+   * Gives the streams to `run`, the terminal in raw mode, and restores it however that ends.
+   * Rejects with what `run` rejects with.
    */
   attach<T>(run: (attached: Attached) => Promise<T>): Promise<T>;
   /** The server's services, with scope headers and credentials. */

@@ -1,6 +1,6 @@
 /**
- * The log of what goes over a shell's connection: a line of JSON for each message, with the number of
- * its bytes and never the bytes, which may be secret.
+ * The log of what goes over a shell's connection: a line of JSON for each message, with the number
+ * of its bytes and never the bytes, which may be secret.
  */
 
 import { appendFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /** A shell from its connection to its end: bytes both ways, sizes, and the exit code. */
 
-import type { Socket } from "../client/socket.ts";
+import type { Socket } from "../client/api.ts";
 import type { Attached } from "../context/attached.ts";
 import { MAX_CHUNK, readShellEvent, readStreamMessage, type ShellRequest, STDIN_WINDOW, streamMessage } from "../domain/shell-frames.ts";
 import { CliError } from "../errors/cli-error.ts";
@@ -10,7 +10,9 @@ import { EscapeKeys } from "./escape-keys.ts";
 /** Exit code after `~.`: that of a terminal which was closed. */
 const HUNG_UP = 129;
 
-/** Runs a shell over its connection to its end; resolves with the exit code. Rejects with CliError. */
+/**
+ * Runs a shell over its connection to its end; resolves with the exit code. Rejects with CliError.
+ */
 export async function runShell(socket: Socket, attached: Attached, log: DebugLog, signal: AbortSignal): Promise<number> {
   const keys = new EscapeKeys();
   let untaken = 0;

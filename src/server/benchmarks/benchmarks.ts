@@ -72,7 +72,8 @@ export interface Benchmarks {
   /**
    * Stores a benchmark and its job, durably when this resolves. Rejects with Failure.
    * @param inputs values by feature, as people write them
-   * @param tryPlan plans the query with a body of JSON, and rejects with Failure when there is no plan
+   * @param tryPlan plans the query with a body of JSON, and rejects with Failure when there is no
+   * plan
    */
   run(
     target: DeploymentTarget,
@@ -85,7 +86,9 @@ export interface Benchmarks {
   find(id: string, environmentId: string): Promise<Benchmark>;
   /** Benchmarks of an environment, newest first, after the one with the id `before`. */
   list(environmentId: string, limit: number, before: string | undefined): Promise<Benchmark[]>;
-  /** Ends a benchmark. Rejects with Failure not_found, and failed_precondition when it has ended. */
+  /**
+   * Ends a benchmark. Rejects with Failure not_found, and failed_precondition when it has ended.
+   */
   cancel(id: string, environmentId: string): Promise<Benchmark>;
   /** Rejects with Failure not_found, and failed_precondition when one has no results. */
   compare(base: string, other: string, environmentId: string): Promise<BenchmarkComparison>;

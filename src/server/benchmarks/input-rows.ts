@@ -1,4 +1,6 @@
-/** The inputs of a benchmark's queries: values of the request, or rows of a file that was uploaded. */
+/**
+ * The inputs of a benchmark's queries: values of the request, or rows of a file that was uploaded.
+ */
 
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -44,7 +46,10 @@ export function checkInputRevision(
   for (const { name } of columns) checkFeature(name, features, `Column '${name.slice(0, 200)}' of '${file}'`);
 }
 
-/** Throws Failure invalid_argument for a name that is no feature's. @param what the beginning of the message */
+/**
+ * Throws Failure invalid_argument for a name that is no feature's.
+ * @param what the beginning of the message
+ */
 export function checkFeature(name: string, features: FeaturesByName, what: string): void {
   if (features.has(rawName(name).replace(/^\./, ""))) return;
   throw new Failure("invalid_argument", `${what} is no feature of what is live.`, {

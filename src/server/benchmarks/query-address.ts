@@ -42,8 +42,8 @@ function readQueryHost(text: string): URL {
 
 /**
  * The endpoint at another address, pinned to what its name means now. Rejects with Failure
- * invalid_argument, or failed_precondition when the server's operator does not allow it, or the token would be readable
- * on its way.
+ * invalid_argument, or failed_precondition when the server's operator does not allow it, or the
+ * token would be readable on its way.
  */
 export async function otherAddress(text: string, allowed: readonly string[], resolve: Resolve = systemResolve): Promise<QueryAddress> {
   const base = readQueryHost(text);

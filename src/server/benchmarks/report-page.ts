@@ -1,6 +1,6 @@
 /**
- * The report of a benchmark as a page that needs nothing else: no scripts, no other files, and every
- * text of callers as text.
+ * The report of a benchmark as a page that needs nothing else: no scripts, no other files, and
+ * every text of callers as text.
  */
 
 import { formatDuration } from "../../domain/duration.ts";

@@ -46,7 +46,9 @@ export interface RunHandlerOptions {
   readonly now: () => number;
 }
 
-/** What a job is given: the benchmark, in case that it was not stored, and what is not shown of it. */
+/**
+ * What a job is given: the benchmark, in case that it was not stored, and what is not shown of it.
+ */
 export interface BenchmarkPayload {
   readonly record: BenchmarkRecord;
   /** The inputs of every query as JSON; empty with an input file. */

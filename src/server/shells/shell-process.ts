@@ -1,6 +1,6 @@
 /**
- * The process of a shell: a program with a terminal, or with pipes. When it is ended, so is all that
- * it started and that did not leave its session.
+ * The process of a shell: a program with a terminal, or with pipes. When it is ended, so is all
+ * that it started and that did not leave its session.
  */
 
 import { readdirSync, readFileSync } from "node:fs";

@@ -72,7 +72,10 @@ export interface Shell {
 
 /** The capability. */
 export interface Shells {
-  /** A ticket for a shell. Rejects with Failure. @param visible environments that the caller may know of */
+  /**
+   * A ticket for a shell. Rejects with Failure.
+   * @param visible environments that the caller may know of
+   */
   open(wish: ShellWish, caller: Caller, visible: readonly EnvironmentRecord[]): Promise<ShellTicket>;
   /** The shell of a ticket, once. Throws Failure permission_denied or resource_exhausted. */
   redeem(ticket: string, caller: Caller): Shell;

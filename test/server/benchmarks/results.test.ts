@@ -1,4 +1,7 @@
-/** What results of a benchmark hold: payloads without what is personal, and a page without markup of callers. */
+/**
+ * What results of a benchmark hold: payloads without what is personal, and a page without markup of
+ * callers.
+ */
 
 import { describe, expect, test } from "bun:test";
 import { type BenchmarkPlan, checkPlan, memoryLimitOf, warningsOf } from "../../../src/server/benchmarks/benchmark-plan.ts";

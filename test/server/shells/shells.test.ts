@@ -1,4 +1,7 @@
-/** Shells over the WebSocket of a real server: who may open one, what it is given, and that nothing of it stays. */
+/**
+ * Shells over the WebSocket of a real server: who may open one, what it is given, and that nothing
+ * of it stays.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
