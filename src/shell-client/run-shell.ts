@@ -7,6 +7,7 @@ import { CliError } from "../errors/cli-error.ts";
 import type { DebugLog } from "./debug-log.ts";
 import { EscapeKeys } from "./escape-keys.ts";
 
+const NEW_LINE = new TextEncoder().encode("\r\n");
 /** Exit code after `~.`: that of a terminal which was closed. */
 const HUNG_UP = 129;
 
@@ -82,6 +83,10 @@ export async function runShell(socket: Socket, attached: Attached, log: DebugLog
   });
   try {
     return await Promise.race([output(), hungUp, interrupted.promise]);
+  } catch (error) {
+    // Below what the program has shown, and not behind its prompt.
+    if (attached.isTerminal) await attached.write("stdout", NEW_LINE);
+    throw error;
   } finally {
     isOver = true;
     room();

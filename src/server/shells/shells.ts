@@ -201,7 +201,7 @@ export function createShells(options: ShellsOptions): Shells {
             didYouMean(
               wanted,
               pods.map((one) => one.name),
-            ) || "`svc pods` shows those that run.",
+            ).replace(/^d/, "D") || "`svc pods` shows those that run.",
         });
       if (container !== "" && container !== pod.kind)
         throw new Failure("not_found", `Pod ${pod.name} has no container '${container.slice(0, 200)}'.`, {
