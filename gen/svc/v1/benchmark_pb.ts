@@ -411,13 +411,15 @@ export const BenchmarkPercentileSchema: GenMessage<BenchmarkPercentile, {jsonTyp
  */
 export type BenchmarkBin = Message<"svc.v1.BenchmarkBin"> & {
   /**
-   * Least and greatest latency in milliseconds, both included.
+   * Least latency in milliseconds, included.
    *
    * @generated from field: double from_ms = 1;
    */
   fromMs: number;
 
   /**
+   * Greatest latency in milliseconds, included.
+   *
    * @generated from field: double to_ms = 2;
    */
   toMs: number;
@@ -437,13 +439,15 @@ export type BenchmarkBin = Message<"svc.v1.BenchmarkBin"> & {
  */
 export type BenchmarkBinJson = {
   /**
-   * Least and greatest latency in milliseconds, both included.
+   * Least latency in milliseconds, included.
    *
    * @generated from field: double from_ms = 1;
    */
   fromMs?: number | "NaN" | "Infinity" | "-Infinity";
 
   /**
+   * Greatest latency in milliseconds, included.
+   *
    * @generated from field: double to_ms = 2;
    */
   toMs?: number | "NaN" | "Infinity" | "-Infinity";
@@ -562,18 +566,22 @@ export type BenchmarkResult = Message<"svc.v1.BenchmarkResult"> & {
   elapsedSeconds: number;
 
   /**
-   * The smallest, the mean and the largest latency in milliseconds, from when a query was due.
+   * The smallest latency in milliseconds, from when its query was due, as all latencies here.
    *
    * @generated from field: double min_ms = 7;
    */
   minMs: number;
 
   /**
+   * The mean.
+   *
    * @generated from field: double mean_ms = 8;
    */
   meanMs: number;
 
   /**
+   * The largest.
+   *
    * @generated from field: double max_ms = 9;
    */
   maxMs: number;
@@ -680,18 +688,22 @@ export type BenchmarkResultJson = {
   elapsedSeconds?: number | "NaN" | "Infinity" | "-Infinity";
 
   /**
-   * The smallest, the mean and the largest latency in milliseconds, from when a query was due.
+   * The smallest latency in milliseconds, from when its query was due, as all latencies here.
    *
    * @generated from field: double min_ms = 7;
    */
   minMs?: number | "NaN" | "Infinity" | "-Infinity";
 
   /**
+   * The mean.
+   *
    * @generated from field: double mean_ms = 8;
    */
   meanMs?: number | "NaN" | "Infinity" | "-Infinity";
 
   /**
+   * The largest.
+   *
    * @generated from field: double max_ms = 9;
    */
   maxMs?: number | "NaN" | "Infinity" | "-Infinity";
@@ -1406,13 +1418,15 @@ export type BenchmarkDifference = Message<"svc.v1.BenchmarkDifference"> & {
   change: number;
 
   /**
-   * Interval of the change that 99 of 100 such pairs of runs give, in percent; 0 when too short.
+   * Lower end of the 99 % interval of the change, in percent; 0 when too short.
    *
    * @generated from field: double change_low = 5;
    */
   changeLow: number;
 
   /**
+   * Its upper end.
+   *
    * @generated from field: double change_high = 6;
    */
   changeHigh: number;
@@ -1460,13 +1474,15 @@ export type BenchmarkDifferenceJson = {
   change?: number | "NaN" | "Infinity" | "-Infinity";
 
   /**
-   * Interval of the change that 99 of 100 such pairs of runs give, in percent; 0 when too short.
+   * Lower end of the 99 % interval of the change, in percent; 0 when too short.
    *
    * @generated from field: double change_low = 5;
    */
   changeLow?: number | "NaN" | "Infinity" | "-Infinity";
 
   /**
+   * Its upper end.
+   *
    * @generated from field: double change_high = 6;
    */
   changeHigh?: number | "NaN" | "Infinity" | "-Infinity";

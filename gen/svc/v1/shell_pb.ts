@@ -64,13 +64,15 @@ export type OpenShellRequest = Message<"svc.v1.OpenShellRequest"> & {
   terminal: boolean;
 
   /**
-   * Size of the terminal.
+   * Columns of the terminal, 1 to 1,000.
    *
    * @generated from field: uint32 columns = 7;
    */
   columns: number;
 
   /**
+   * Its rows, 1 to 1,000.
+   *
    * @generated from field: uint32 rows = 8;
    */
   rows: number;
@@ -132,13 +134,15 @@ export type OpenShellRequestJson = {
   terminal?: boolean;
 
   /**
-   * Size of the terminal.
+   * Columns of the terminal, 1 to 1,000.
    *
    * @generated from field: uint32 columns = 7;
    */
   columns?: number;
 
   /**
+   * Its rows, 1 to 1,000.
+   *
    * @generated from field: uint32 rows = 8;
    */
   rows?: number;
