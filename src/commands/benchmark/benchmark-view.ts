@@ -2,6 +2,7 @@
 
 import { type Benchmark, type BenchmarkPlan, BenchmarkState } from "../../../gen/svc/v1/benchmark_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
+import { latencyRows } from "../../domain/load/latency-rows.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { errorTable, histogramLines, latencyTable } from "../../output/load-figures.ts";
 import type { FieldViews } from "../../output/message-view.ts";
@@ -80,21 +81,14 @@ export const BENCHMARK_FIELDS: FieldViews<Benchmark> = {
 export function figuresText({ result, plan, warnings }: Benchmark, style: Style): string {
   const noted = warnings.map((warning) => style.yellow(warning));
   if (!result) return noted.join("\n");
-  const { answered, due, failed, unsent, elapsedSeconds, achievedQps, minMs, meanMs, maxMs, lateMs, percentiles, histogram, errors } =
-    result;
-  const rows = [
-    ["min", minMs],
-    ["mean", meanMs],
-    ...percentiles.map(({ percent, ms }) => [`p${percent}`, ms] as const),
-    ["max", maxMs],
-  ] as const;
+  const { answered, due, failed, unsent, elapsedSeconds, achievedQps, lateMs, histogram, errors } = result;
   const lines = [
     `${answered} of ${due} queries answered in ${elapsedSeconds.toFixed(1)} s: ${achievedQps} a second of ${plan?.qps ?? 0} asked for`,
     failed > 0n ? style.red(`${failed} failed`) : style.green("none failed"),
     ...(unsent > 0n ? [style.yellow(`${unsent} were due and never sent; they count with the time they waited`)] : []),
     ...noted,
     "",
-    latencyTable(rows, style),
+    latencyTable(latencyRows(result), style),
     ...histogramLines(
       histogram.map(({ toMs, count }) => ({ toMs, count: Number(count) })),
       style,

@@ -8,6 +8,7 @@ import { LatencyHistogram } from "../../domain/latency-histogram.ts";
 import { windowsOf } from "../../domain/load/comparison.ts";
 import { type LoadSample, runLoad, SYSTEM_LOAD_CLOCK } from "../../domain/load/open-loop.ts";
 import { serveProcess } from "../thread/serve-process.ts";
+import type { BenchmarkPlan } from "./benchmark-plan.ts";
 import { createPayloadFilter } from "./payload-filter.ts";
 import type { BenchmarkMeasure, PayloadSample, SecondMeasure } from "./result-file.ts";
 
@@ -27,19 +28,13 @@ export interface LoadTarget {
 }
 
 /** What a process is told when it is started. */
-export interface LoadSettings {
+export interface LoadSettings
+  extends Pick<BenchmarkPlan, "dataSampleRate" | "durationMs" | "percentiles" | "qps" | "traceSampleRate" | "warmupMs" | "warmupQps"> {
   readonly target: LoadTarget;
   /** File with the inputs of one query a line, each an object of JSON. */
   readonly inputs: string;
   /** Members of every query's body beside its inputs. */
   readonly body: Readonly<Record<string, unknown>>;
-  readonly qps: number;
-  readonly durationMs: number;
-  readonly warmupQps: number;
-  readonly warmupMs: number;
-  readonly percentiles: readonly number[];
-  readonly traceSampleRate: number;
-  readonly dataSampleRate: number;
   /** Scalar features whose values may be kept. */
   readonly shown: readonly string[];
 }
@@ -56,7 +51,7 @@ export interface LoadStatus {
 export interface LoadGenerator {
   /**
    * Sends the first query and makes sure that it is answered; then the load. Rejects with
-   * QueryRefused when the first one is not.
+   * FirstQueryFailed when it is not.
    */
   run(): Promise<BenchmarkMeasure>;
   status(): LoadStatus;

@@ -5,6 +5,7 @@
 
 import { formatDuration } from "../../domain/duration.ts";
 import { Html, html } from "../../domain/html.ts";
+import { latencyRows } from "../../domain/load/latency-rows.ts";
 import type { BenchmarkFacts, BenchmarkFigures, BenchmarkMeasure, SecondMeasure } from "./result-file.ts";
 
 const WIDTH = 760;
@@ -48,7 +49,7 @@ ${warnings.length > 0 && html`<ul>${warnings.map((warning) => html`<li>${warning
     ["svc", facts.version],
   ])}</table>
 <h2>Latency</h2>
-<table><tr><th></th><th class="n">ms</th></tr>${latencyRows(measure)}</table>
+<table><tr><th></th><th class="n">ms</th></tr>${latencyRows(measure).map(([name, ms]) => html`<tr><td>${name}</td><td class="n">${ms.toFixed(2)}</td></tr>`)}</table>
 <h2>Histogram</h2>${histogram(measure)}
 <h2>Over time</h2>${timeline(measure.seconds)}
 ${measure.errors.length > 0 && html`<h2>Errors</h2><table>${rowsOf(measure.errors.map(({ code, count }) => [code, String(count)]))}</table>`}
@@ -74,16 +75,6 @@ ${measure.samples.map((sample) => html`<pre>${JSON.stringify(sample, null, 1)}</
 
 function rowsOf(rows: readonly (readonly [string, string])[]): Html[] {
   return rows.map(([name, value]) => html`<tr><th>${name}</th><td>${value}</td></tr>`);
-}
-
-function latencyRows({ minMs, meanMs, maxMs, percentiles }: BenchmarkFigures): Html[] {
-  const rows = [
-    ["min", minMs],
-    ["mean", meanMs],
-    ...percentiles.map(({ percent, ms }) => [`p${percent}`, ms] as const),
-    ["max", maxMs],
-  ] as const;
-  return rows.map(([name, ms]) => html`<tr><td>${name}</td><td class="n">${ms.toFixed(2)}</td></tr>`);
 }
 
 function histogram({ histogram: bins }: BenchmarkFigures): Html {

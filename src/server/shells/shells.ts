@@ -107,12 +107,22 @@ const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin";
 /** Limits a program's memory as a worker's is, without core dumps. */
 const LIMITED = 'ulimit -c 0; [ -z "$1" ] || ulimit -v "$1"; shift; exec "$@"';
 
+const maySeeSecrets = ({ permissions }: Caller): boolean => allows(permissions, "secrets.read");
+
 /** Makes the capability. */
 export function createShells(options: ShellsOptions): Shells {
   const { metadata, deployments, protection, processes, keys, folder, clock, log } = options;
   /** Ids of tickets that were taken, with their ends. */
   const taken = new Map<string, number>();
   const held = new Map<Shell, string>();
+
+  /** Rejects with Failure failed_precondition for an environment that is protected. */
+  const refuseProtected = async (environmentId: string, name = "The environment"): Promise<void> => {
+    if (await protection.isProtected(environmentId))
+      throw new Failure("failed_precondition", `${name} is protected: nobody opens a shell there.`, {
+        hint: "`svc task run` runs code that was approved.",
+      });
+  };
 
   const start = async (
     content: TicketContent,
@@ -121,6 +131,7 @@ export function createShells(options: ShellsOptions): Shells {
     signal: AbortSignal,
   ): Promise<ShellProcess> => {
     const { id, environmentId, deploymentId, command, terminal, terminalKind, withoutSecrets } = content;
+    await refuseProtected(environmentId);
     const deployment = await deployments.find(deploymentId, environmentId);
     makePrivateFolder(own);
     const home = join(own, "home");
@@ -216,15 +227,12 @@ export function createShells(options: ShellsOptions): Shells {
         throw new Failure("not_found", `Pod ${pod.name} is not in namespace '${namespace.slice(0, 200)}'.`, {
           hint: `It is in '${environment.name}'.`,
         });
-      if (await protection.isProtected(environment.id))
-        throw new Failure("failed_precondition", `Environment '${environment.name}' is protected: nobody opens a shell there.`, {
-          hint: "`svc task run` runs code that was approved.",
-        });
+      await refuseProtected(environment.id, `Environment '${environment.name}'`);
       await deployments.find(pod.deploymentId, environment.id);
       const content: TicketContent = {
         ...{ id: newId("sh", clock.now()), clientId: caller.clientId, environmentId: environment.id, deploymentId: pod.deploymentId },
         ...{ command, terminal: terminal ?? null, terminalKind, expiresAt: clock.now() + TICKET_MS },
-        withoutSecrets: !allows(caller.permissions, "secrets.read"),
+        withoutSecrets: !maySeeSecrets(caller),
       };
       const { deploymentId, expiresAt, withoutSecrets } = content;
       const text = new TextEncoder().encode(JSON.stringify(content)).toBase64({ alphabet: "base64url", omitPadding: true });
@@ -240,6 +248,7 @@ export function createShells(options: ShellsOptions): Shells {
       const now = clock.now();
       for (const [id, end] of taken) if (end <= now) taken.delete(id);
       if (content.clientId !== caller.clientId) throw refused("is another client's");
+      if (caller.environments && !caller.environments.includes(content.environmentId)) throw refused("is of another environment");
       if (content.expiresAt <= now) throw refused("has expired");
       if (taken.has(content.id)) throw refused("was used");
       const ofEnvironment = [...held.values()].filter((environmentId) => environmentId === content.environmentId).length;
@@ -252,7 +261,7 @@ export function createShells(options: ShellsOptions): Shells {
           },
         );
       taken.set(content.id, content.expiresAt);
-      return hold(content);
+      return hold({ ...content, withoutSecrets: content.withoutSecrets || !maySeeSecrets(caller) });
     },
 
     async close() {

@@ -70,13 +70,14 @@ afterAll(async () => {
 });
 
 type Wish = MessageInitShape<typeof RunBenchmarkRequestSchema>;
-const wish = (plan: Wish["plan"] = {}, more: Partial<Wish> = {}): Wish => ({
-  inputs: { "user.id": "7" },
-  plan: { outputs: ["user.double"], qps: 100, duration: { seconds: 1n }, ...plan },
-  ...more,
-});
+const wish = (plan: Wish["plan"] = {}, more: Partial<Wish> = {}): Wish =>
+  ({
+    inputs: { "user.id": "7" },
+    plan: { outputs: ["user.double"], qps: 100, duration: { seconds: 1n }, ...plan },
+    ...more,
+  }) as Wish;
 const toReceiver = (plan: Wish["plan"] = {}, more: Partial<Wish> = {}): Wish =>
-  wish({ queryHost: `http://127.0.0.1:${receiver.port}`, ...plan }, more);
+  wish({ queryHost: `http://127.0.0.1:${receiver.port}`, ...plan } as Wish["plan"], more);
 const ended = async (asked: Wish): Promise<Benchmark> => {
   received.length = 0;
   const { benchmark } = await service.runBenchmark(asked);

@@ -30,8 +30,7 @@ beforeAll(async () => {
   await server.client(SecretService).setSecrets({ secrets: [{ name: "API_KEY", value: "hush-hush-42" }] });
   expectLive(await deploy(server, { ...GREETING, "data/rows.txt": "one\ntwo\n" }));
   operator = await tokenOf(server, undefined, "operator", ["shell"]);
-  await eventually(async () => (await workers()).length > 0, "a worker");
-  [pod = ""] = await workers();
+  await workerStarted();
 }, 300_000);
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
@@ -40,6 +39,12 @@ afterAll(async () => {
 
 const workers = async (): Promise<string[]> =>
   (await server.client(ClusterService).listPods({})).pods.filter(({ kind }) => kind === "worker").map(({ name }) => name);
+/** Waits for a worker, whose name is `pod` then. */
+const workerStarted = (): Promise<void> =>
+  eventually(async () => {
+    [pod = ""] = await workers();
+    return pod !== "";
+  }, "a worker");
 const shellFolders = (): string[] => {
   const path = join(folder.path, "data/tmp/shells");
   return existsSync(path) ? readdirSync(path) : [];
@@ -309,9 +314,9 @@ describe("with its environment", () => {
     await server.client(EnvironmentService).suspendEnvironment({});
     await shell.ended();
     expect(shell.failure).toContain("suspended");
+    await eventually(async () => (await workers()).length === 0, "the end of the workers");
     await server.client(EnvironmentService).resumeEnvironment({});
-    await eventually(async () => (await workers()).length > 0, "a worker");
-    [pod = ""] = await workers();
+    await workerStarted();
   }, 300_000);
 
   test("nobody opens one when that is protected; one that is open ends with the server, in words", async () => {

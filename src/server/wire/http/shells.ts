@@ -41,11 +41,10 @@ export async function openShell(platform: Platform, request: Request, connection
   let stream: ReturnType<Platform["openStreams"]["open"]> | undefined;
   try {
     stream = platform.openStreams.open(caller, request.headers);
-    const { close, signal } = stream;
-    const over = AbortSignal.any([signal, shell.halted, stopped(platform.stopping)]);
-    if (connection.upgrade(createShellSocket(shell, over, close, platform.log))) return new Response(null, { status: 101 });
-    stream.close();
-    return jsonError(400, "upgrade_refused", "The request cannot be upgraded to a WebSocket.");
+    const over = AbortSignal.any([stream.signal, shell.halted]);
+    const socket = createShellSocket(shell, { over, stopping: platform.stopping, release: stream.close, log: platform.log });
+    if (connection.upgrade(socket)) return new Response(null, { status: 101 });
+    throw new Failure("invalid_argument", "The request cannot be upgraded to a WebSocket.");
   } catch (error) {
     stream?.close();
     await shell.close();
@@ -53,17 +52,19 @@ export async function openShell(platform: Platform, request: Request, connection
   }
 }
 
-/** A signal that says in words that the server stops. */
-function stopped(stopping: AbortSignal): AbortSignal {
-  const stopper = new AbortController();
-  const stop = (): void => stopper.abort(new Failure("unavailable", "The server stops."));
-  if (stopping.aborted) stop();
-  else stopping.addEventListener("abort", stop, { once: true });
-  return stopper.signal;
+/** What a shell's WebSocket depends on. */
+interface ShellSurroundings {
+  /** Ends it, with a reason in words. */
+  readonly over: AbortSignal;
+  /** Aborted when the server stops. */
+  readonly stopping: AbortSignal;
+  /** Called once it has ended. */
+  readonly release: () => void;
+  readonly log: Log;
 }
 
 /** The handler of a shell's WebSocket. */
-function createShellSocket(shell: Shell, over: AbortSignal, release: () => void, log: Log): SocketHandler {
+function createShellSocket(shell: Shell, { over, stopping, release, log }: ShellSurroundings): SocketHandler {
   let peer: SocketPeer | undefined;
   let process: ShellProcess | undefined;
   /** Bytes of input that were not taken yet, and messages that came before the program began. */
@@ -84,6 +85,7 @@ function createShellSocket(shell: Shell, over: AbortSignal, release: () => void,
     isOver = true;
     clearTimeout(idle);
     over.removeEventListener("abort", onOver);
+    stopping.removeEventListener("abort", onStopping);
     if (last) say(last);
     peer?.close(NORMAL, "");
     flows.resolve();
@@ -97,6 +99,7 @@ function createShellSocket(shell: Shell, over: AbortSignal, release: () => void,
     void finish({ is: "failed", message, hint: isTold ? (reason.detail.hint ?? "") : "" });
   };
   const onOver = (): void => fail(over.reason);
+  const onStopping = (): void => fail(new Failure("unavailable", "The server stops."));
 
   const onOutput = (stream: "stdout" | "stderr", bytes: Uint8Array): void | Promise<void> => {
     if (!peer || isOver) return;
@@ -138,7 +141,9 @@ function createShellSocket(shell: Shell, over: AbortSignal, release: () => void,
     opened(opened) {
       peer = opened;
       over.addEventListener("abort", onOver, { once: true });
+      stopping.addEventListener("abort", onStopping, { once: true });
       if (over.aborted) return onOver();
+      if (stopping.aborted) return onStopping();
       touch();
       run().catch(fail);
     },
