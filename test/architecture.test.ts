@@ -89,6 +89,7 @@ const DIRECTIONS: Readonly<
   "log-client": { all: ["domain", "errors", "gen", "output"], types: ["context"] },
   "topic-client": { all: ["errors", "output"] },
   "shell-client": { all: ["domain", "errors"], types: ["client", "context"] },
+  docs: { all: ["build-info.ts", "cli", "domain", "python"], lazily: ["commands"] },
   "task-client": { all: ["domain", "errors", "gen", "log-client"], types: ["context"] },
   commands: {
     all: [
@@ -101,6 +102,7 @@ const DIRECTIONS: Readonly<
         "log-client",
         "query-client",
         "shell-client",
+        "docs",
         "task-client",
         "topic-client",
         "value-files",
@@ -108,7 +110,7 @@ const DIRECTIONS: Readonly<
     ],
     types: ["context", "client", "python", "release"],
   },
-  server: { all: ["contract", "modules.ts", "gen", "disk", "domain", "python"], types: ["context"] },
+  server: { all: ["contract", "modules.ts", "gen", "disk", "docs", "domain", "python"], types: ["context"] },
   domain: { all: ["gen"] },
   // It is bundled for browsers, so nothing of it may need more than they have.
   ui: { all: ["domain"], types: ["gen"] },
