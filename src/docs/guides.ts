@@ -23,6 +23,7 @@ export const GUIDES: readonly string[] = [
   "evaluations",
   "clients",
   "agents",
+  "benchmarks",
 ];
 
 /** The guides as pages. */

@@ -48,6 +48,7 @@ import { matches } from "../../src/domain/search/matches.ts";
 import { SearchError } from "../../src/domain/search/search-error.ts";
 import { parseSearch } from "../../src/domain/search/tree.ts";
 import { secretNameProblem, secretValueProblem } from "../../src/domain/secret-name.ts";
+import { readShellEvent, readShellRequest, readStreamMessage } from "../../src/domain/shell-frames.ts";
 import { readHeader } from "../../src/domain/sql/header.ts";
 import { linkSqlFiles } from "../../src/domain/sql/link.ts";
 import { namedParameters } from "../../src/domain/sql/named-parameters.ts";
@@ -67,6 +68,7 @@ import { lintStatically } from "../../src/project/lint/lint.ts";
 import { requirementNames } from "../../src/project/lint/requirements.ts";
 import { readProjectFile } from "../../src/project/project-file.ts";
 import { RequirementsError, readRequirements } from "../../src/python/requirements.ts";
+import { createPayloadFilter } from "../../src/server/benchmarks/payload-filter.ts";
 import { Failure, StartError } from "../../src/server/failure.ts";
 import { readSpec } from "../../src/server/infrastructure/spec-shape.ts";
 import { OtlpRefused, readOtlpText } from "../../src/server/otlp/json-form.ts";
@@ -599,6 +601,14 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
   "an Accept-Encoding header": {
     pieces: ["gzip", "zstd", "*", ";q=", "0.5", ",", " ", "identity"],
     parse: (given) => acceptedEncoding(given),
+  },
+  "a message of a shell": {
+    pieces: ["{", "}", '"is":', '"resize"', '"columns":', '"rows":', "80", ",", '"exit"', '"code":', "1e999", "null", "[", "]"],
+    parse: (given) => [readShellRequest(given), readShellEvent(given), readStreamMessage(utf8(given))],
+  },
+  "an answer that a benchmark samples": {
+    pieces: ["{", "}", '"data":', "[", "]", '"field":', '"user.id"', '"value":', '"errors":', '"code":', ",", "null", '"__proto__":', "1"],
+    parse: (given) => [createPayloadFilter(["user.id"]).answer(given), createPayloadFilter(["user.id"]).inputs(given)],
   },
   "a form that asks for a token": {
     pieces: ["grant_type=client_credentials", "&", "client_id=", "client_secret=", "%41", "%", "+", "scope=", "read"],

@@ -227,6 +227,7 @@ async function startIn(
     if (certificate) listeners.push(listen("127.0.0.1", 0, 2 * MAX_OBJECT_BYTES));
     const { port } = listeners[0] as Listener;
     const { url } = listeners.at(-1) as Listener;
+    parts.listensAt(url);
     const allowedHosts = options.allowedHosts ?? [];
     const remoteNames = remoteHosts({ host, port, allowedHosts });
     const isOpen = isLoopback(host) || isRemote(options);
@@ -358,6 +359,8 @@ async function startIn(
       resolverRuns: parts.resolverRuns,
       tasks: parts.tasks,
       evaluations: parts.evaluations,
+      benchmarks: parts.benchmarks,
+      shells: parts.shells,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
       streams: parts.streams,

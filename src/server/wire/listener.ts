@@ -7,6 +7,7 @@ import type { Certificate } from "../certificate.ts";
 import { StartError } from "../failure.ts";
 import type { FetchHandler } from "./connection.ts";
 import { urlHost } from "./http/guard.ts";
+import { MAX_MESSAGE, type SocketHandler } from "./socket.ts";
 
 /** A bound listener. */
 export interface Listener {
@@ -27,6 +28,8 @@ export interface Listener {
 const IDLE_S = 30;
 /** Longest time that a listener waits for running requests before it closes their connections. */
 const DRAIN_MS = 10_000;
+/** Seconds after which a WebSocket is closed whose peer answers no pings. */
+const SOCKET_IDLE_S = 120;
 
 /**
  * Binds an address exclusively: with `development: false` Bun would share the port unless told not
@@ -43,15 +46,22 @@ export function listen(host: string, port: number, maxBodyBytes: number, certifi
     development: false,
     reusePort: false,
     ...(certificate ? { tls: certificate } : {}),
-    async fetch(request: Request, self: Bun.Server<undefined>): Promise<Response> {
+    websocket: SOCKETS,
+    async fetch(request: Request, self: Bun.Server<SocketHandler>): Promise<Response | undefined> {
       if (!handler) return new Response("The server is starting.", { status: 503, headers: { "retry-after": "1" } });
       running++;
+      let isUpgraded = false;
       try {
-        return await handler(request, {
+        const response = await handler(request, {
           peer: () => self.requestIP(request)?.address ?? "unknown",
           encrypted: certificate !== undefined,
           unhurried: () => self.timeout(request, 0),
+          upgrade(sockets) {
+            isUpgraded = self.upgrade(request, { data: sockets });
+            return isUpgraded;
+          },
         });
+        return isUpgraded ? undefined : response;
       } finally {
         running--;
         if (running === 0) onIdle?.();
@@ -78,6 +88,23 @@ export function listen(host: string, port: number, maxBodyBytes: number, certifi
   };
 }
 
+/** WebSockets: what becomes of them is up to their handlers. */
+const SOCKETS: Bun.WebSocketHandler<SocketHandler> = {
+  maxPayloadLength: MAX_MESSAGE,
+  idleTimeout: SOCKET_IDLE_S,
+  sendPings: true,
+  perMessageDeflate: false,
+  open: (socket) =>
+    socket.data.opened({
+      send: (message) => void (typeof message === "string" ? socket.sendText(message) : socket.sendBinary(message)),
+      waiting: () => socket.getBufferedAmount(),
+      close: (code, reason) => socket.close(code, reason),
+    }),
+  message: (socket, message) => socket.data.received(message),
+  drain: (socket) => socket.data.drained(),
+  close: (socket) => socket.data.closed(),
+};
+
 /** Resolves when what `begin` is given is called, or after the longest time that is waited. */
 export async function drained(begin: (idle: () => void) => void): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -98,9 +125,13 @@ export function listenerUrl(host: string, port: number, isEncrypted: boolean): s
 
 type Bind = { readonly hostname: string; readonly port: number };
 
-function bind(host: string, port: number, options: (bind: Bind) => Parameters<typeof Bun.serve<undefined>>[0]): Bun.Server<undefined> {
+function bind(
+  host: string,
+  port: number,
+  options: (bind: Bind) => Parameters<typeof Bun.serve<SocketHandler>>[0],
+): Bun.Server<SocketHandler> {
   try {
-    return Bun.serve<undefined>(options({ hostname: host.replace(/^\[|\]$/g, ""), port }));
+    return Bun.serve<SocketHandler>(options({ hostname: host.replace(/^\[|\]$/g, ""), port }));
   } catch (error) {
     throw bindRefused(error, host, port, "--port");
   }

@@ -16,6 +16,7 @@ import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
+import type { Benchmarks } from "../benchmarks/benchmarks.ts";
 import type { Statements } from "../catalog/statements.ts";
 import type { KeptCharts } from "../charts/kept-charts.ts";
 import type { Connections } from "../connections/create-connections.ts";
@@ -44,6 +45,7 @@ import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import type { Shells } from "../shells/shells.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
@@ -192,6 +194,10 @@ export interface Platform {
   readonly tasks: () => Promise<Tasks>;
   /** Functions that are called for each row of a dataset, and scored. */
   readonly evaluations: () => Promise<Evaluations>;
+  /** Programs that people run by hand. */
+  readonly shells: () => Promise<Shells>;
+  /** Load on the query endpoint. */
+  readonly benchmarks: () => Promise<Benchmarks>;
   /** Offline queries. */
   readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Uploads of values. */

@@ -136,6 +136,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveDataset } = await import("./http/datasets.ts");
     return ({ request, url }) => serveDataset(platform, request, url);
   },
+  "/v1/shells": async (platform) => {
+    const { openShell } = await import("./http/shells.ts");
+    return ({ request, connection }) => openShell(platform, request, connection);
+  },
   "/v1/traces": async (platform) => {
     const { receiveTraces } = await import("./http/otlp.ts");
     return ({ request, connection, share }) => receiveTraces(platform, request, connection, share);

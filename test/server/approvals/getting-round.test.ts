@@ -202,6 +202,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   })),
   "EvaluationService/TriggerEvaluation": free("runs approved code", () => ({ id: "none" }), "not_found"),
   "EvaluationService/CancelEvaluationRun": free("ends what runs", () => ({ id: "none" }), "not_found"),
+  "BenchmarkService/RunBenchmark": free("asks queries of what is live", () => ({ plan: {} }), "invalid_argument"),
+  "BenchmarkService/CancelBenchmark": free("ends what runs", () => ({ id: "none" }), "not_found"),
+  "ShellService/OpenShell": free("nobody has a shell there", () => ({ podName: "none" }), "not_found"),
   "TaskService/RunTasks": refused("tasks run in live deployments alone", ({ unapproved }) => ({
     ...{ target: { path: "features.py" }, arguments: [{}], deploymentId: unapproved },
   })),

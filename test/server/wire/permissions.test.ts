@@ -36,6 +36,7 @@ const OPENED_BY: Readonly<Record<number, PermissionName>> = {
   [Permission.QUERY_OFFLINE]: "query.offline",
   [Permission.DATA_WRITE]: "data.write",
   [Permission.TELEMETRY_WRITE]: "telemetry.write",
+  [Permission.SHELL]: "shell",
 };
 
 /** Permissions that credentials cannot use that are limited to some environments. */
@@ -57,6 +58,7 @@ const HTTP: Readonly<
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },
+  "/v1/shells": { method: "GET", opensTo: "shell" },
   "/v1/traces": { method: "POST", opensTo: "telemetry.write" },
   "/v1/logs": { method: "POST", opensTo: "telemetry.write" },
   "/v1/metrics": { method: "POST", opensTo: "telemetry.write" },
