@@ -5,6 +5,11 @@ import type { Value } from "../../gen/svc/v1/value_pb.ts";
 /** Columns that black fills. */
 const WIDTH = 88;
 
+/** Whether a line is no longer than the formatter makes it. */
+export function fits(line: string): boolean {
+  return line.length <= WIDTH;
+}
+
 /** Words that no name can be, and names that annotations would hide. */
 export const PYTHON_KEYWORDS =
   "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
@@ -65,9 +70,9 @@ function floatLiteral(value: number): string {
  */
 export function pythonCall(head: string, items: readonly string[], tail: string, indent: string): string {
   const line = `${indent}${head}${items.join(", ")}${tail}`;
-  if (line.length <= WIDTH || items.length === 0) return line;
+  if (fits(line) || items.length === 0) return line;
   const inner = `${indent}    ${items.join(", ")}`;
-  if (inner.length <= WIDTH) return `${indent}${head}\n${inner}\n${indent}${tail.trimStart()}`;
+  if (fits(inner)) return `${indent}${head}\n${inner}\n${indent}${tail.trimStart()}`;
   return [`${indent}${head}`, ...items.map((item) => `${indent}    ${item},`), `${indent}${tail.trimStart()}`].join("\n");
 }
 
@@ -75,7 +80,7 @@ export function pythonCall(head: string, items: readonly string[], tail: string,
 export function pythonImport(module: string, names: readonly string[]): string {
   const sorted = [...names].sort(byCaseThenName);
   const line = `from ${module} import ${sorted.join(", ")}`;
-  return line.length <= WIDTH ? line : [`from ${module} import (`, ...sorted.map((name) => `    ${name},`), ")"].join("\n");
+  return fits(line) ? line : [`from ${module} import (`, ...sorted.map((name) => `    ${name},`), ")"].join("\n");
 }
 
 /** Constants, then classes, then the rest, as import sorters have it. */

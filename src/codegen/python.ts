@@ -1,12 +1,13 @@
 /** Python: definitions of features with which `SvcClient` names what it asks for. */
 
+import { VectorMetric } from "../../gen/svc/v1/graph_pb.ts";
 import { type DataType, type EnumType, PrimitiveType, type StructType } from "../../gen/svc/v1/value_pb.ts";
 import { namespaceOf } from "../domain/name.ts";
 import { VECTOR_PRECISIONS } from "../domain/value.ts";
 import { type FeatureClass, type FeatureModel, type RelationMember, typeKey, type ValueMember } from "./feature-model.ts";
 import { Identifiers, snakeCase, windowText } from "./identifiers.ts";
 import { commentLines, generatedHead, originText } from "./mark.ts";
-import { docstring, PYTHON_BUILTINS, PYTHON_KEYWORDS, pythonCall, pythonImport, pythonLiteral, pythonString } from "./python-text.ts";
+import { docstring, fits, PYTHON_BUILTINS, PYTHON_KEYWORDS, pythonCall, pythonImport, pythonLiteral, pythonString } from "./python-text.ts";
 
 const PRIMITIVES: Readonly<Record<PrimitiveType, readonly [python: string, dtype: string]>> = {
   [PrimitiveType.UNSPECIFIED]: ["Any", "unknown"],
@@ -21,6 +22,9 @@ const PRIMITIVES: Readonly<Record<PrimitiveType, readonly [python: string, dtype
   [PrimitiveType.DECIMAL]: ["Decimal", "decimal"],
   [PrimitiveType.JSON]: ["Any", "json"],
 };
+
+/** Metrics of vectors as `is_near` takes them; cosine need not be said. */
+const METRICS: Readonly<Partial<Record<VectorMetric, string>>> = { [VectorMetric.L2]: "l2", [VectorMetric.DOT]: "dot" };
 
 /** Modules of the names that a file may use. */
 const MODULES: Readonly<Record<string, readonly string[]>> = {
@@ -200,14 +204,26 @@ class PythonFile {
     const pairs = (member.nearest ? member.nearest.equal : member.join).map(
       ({ foreign, local }) => `${this.#reference(local)} == ${this.#reference(foreign)}`,
     );
-    const near = member.nearest;
-    const nearest = near ? [`${this.#reference(near.local)}.is_near(${this.#reference(near.foreign)}, k=${near.limit})`] : [];
-    const conditions = [...nearest, ...pairs];
-    const joined = conditions.length === 1 ? conditions[0] : conditions.map((text) => (text.includes("==") ? `(${text})` : text)).join(" & ");
+    const conditions = [...this.#nearest(member), ...pairs];
+    const parts = conditions.length === 1 ? conditions : conditions.map((text) => (text.includes("==") ? `(${text})` : text));
     const type = member.many ? `${this.#use("DataFrame")}[${target}]` : member.optional ? `${target} | None` : target;
-    const maker = this.#use(member.many ? "has_many" : "has_one");
-    const call = pythonCall(`${attribute}: ${type} = ${maker}(`, [`lambda: ${joined}`], ")", "    ");
-    return call.includes(",\n") || one.members.length === 0 ? call.replace(/,\n/, "\n") : call;
+    const head = `    ${attribute}: ${type} = ${this.#use(member.many ? "has_many" : "has_one")}(`;
+    const join = `lambda: ${parts.join(" & ")}`;
+    if (fits(`${head}${join})`)) return `${head}${join})`;
+    const inner = `        ${join}`;
+    return `${head}\n${fits(inner) ? inner : `        lambda: ${parts.join("\n        & ")}`}\n    )`;
+  }
+
+  /** The part of a join that chooses the nearest rows. */
+  #nearest({ nearest }: RelationMember): string[] {
+    if (!nearest) return [];
+    const metric = METRICS[nearest.metric];
+    const options = [
+      `k=${nearest.limit}`,
+      ...(metric === undefined ? [] : [`metric="${metric}"`]),
+      ...(nearest.distance === "" ? [] : [`distance=${this.#reference(nearest.distance)}`]),
+    ];
+    return [`${this.#reference(nearest.local)}.is_near(${[this.#reference(nearest.foreign), ...options].join(", ")})`];
   }
 }
 

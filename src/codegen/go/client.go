@@ -730,7 +730,9 @@ func decodeValue(raw any, into reflect.Value) error {
 		into.SetZero()
 		return nil
 	}
-	unfit := func() error { return fmt.Errorf("%v does not fit the type %v: generate the code anew", raw, into.Type()) }
+	unfit := func() error {
+		return fmt.Errorf("%v does not fit the type %v: generate the code anew", raw, into.Type())
+	}
 	text, isText := raw.(string)
 	number, isNumber := raw.(json.Number)
 	if isNumber {
