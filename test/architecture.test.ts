@@ -81,6 +81,7 @@ const DIRECTIONS: Readonly<
   project: { all: ["gen", "disk", "domain", "errors", "output", "python"], types: ["context"] },
   python: { all: ["gen", "disk", "domain"], types: ["context", "project"] },
   account: { all: ["config"], types: ["context"] },
+  codegen: { all: ["gen", "disk", "domain", "project"] },
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
   doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
@@ -92,7 +93,7 @@ const DIRECTIONS: Readonly<
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "dataset-files", "deploy", "doctor", "log-client", "query-client", "task-client", "topic-client", "value-files"],
+      ...["account", "codegen", "dataset-files", "deploy", "doctor", "log-client", "query-client", "task-client", "topic-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },

@@ -169,11 +169,7 @@ export function* pathsFrom(start: FeatureClass, depth: number): Generator<Featur
   yield* pathsBelow(start, { fqn: start.namespace, optional: false, many: false }, depth);
 }
 
-function* pathsBelow(
-  { members }: FeatureClass,
-  from: Omit<FeaturePath, "member">,
-  depth: number,
-): Generator<FeaturePath, void, undefined> {
+function* pathsBelow({ members }: FeatureClass, from: Omit<FeaturePath, "member">, depth: number): Generator<FeaturePath, void, undefined> {
   for (const member of members) {
     const path = { ...from, fqn: `${from.fqn}.${member.name}`, member };
     if (member.kind === "value" || (member.many && !from.many)) yield path;

@@ -21,13 +21,16 @@ const PRIMITIVES: Readonly<Record<PrimitiveType, string>> = {
 };
 
 /** Words that Go writes in capitals. */
-const INITIALISMS = new Set("api ascii cpu css dns eof guid html http https id ip json os pk qps ram rpc sla sql ssh tcp tls ttl udp ui uid uri url utf8 uuid vm xml".split(" "));
+const INITIALISMS = new Set(
+  "api ascii cpu css dns eof guid html http https id ip json os pk qps ram rpc sla sql ssh tcp tls ttl udp ui uid uri url utf8 uuid vm xml".split(
+    " ",
+  ),
+);
 
 /** Names of the client's code at the top level, and those of `go/client.go` that are not exported. */
-const RESERVED = [
-  ...client.matchAll(/^(?:func|type|var|const) (\w+)/gm),
-  ...client.matchAll(/^\t(\w+)(?:, \w+)* +(?:=|reflect)/gm),
-].map(([, name]) => name as string);
+const RESERVED = [...client.matchAll(/^(?:func|type|var|const) (\w+)/gm), ...client.matchAll(/^\t(\w+)(?:, \w+)* +(?:=|reflect)/gm)].map(
+  ([, name]) => name as string,
+);
 
 /** The package's name in a file; undefined when it has none. */
 export function goPackageOf(text: string): string | undefined {
@@ -99,7 +102,9 @@ class GoFile {
 
   enumType(key: string, { base, members }: EnumType): string {
     const name = this.#types.get(key) as string;
-    const values = members.map((member) => [this.#constants.take(`${name}${exported(member.name)}`), goLiteral(member.value?.kind.value)] as const);
+    const values = members.map(
+      (member) => [this.#constants.take(`${name}${exported(member.name)}`), goLiteral(member.value?.kind.value)] as const,
+    );
     const head = `// ${name} is one of a few values.\ntype ${name} ${PRIMITIVES[base]}\n`;
     if (values.length === 0 || values.some(([, value]) => value === undefined)) return head;
     const rows = values.map(([constant, value]) => [constant, `${name} = ${value}`]);
@@ -128,7 +133,15 @@ class GoFile {
     const parts = [
       [
         `// ${row} is a row of ${one.namespace}; what is not known of it is nil.`,
-        ...(description.length > 0 ? ["//", description.join("\n").replace(/^\/\/\n/, "").replaceAll("//\n", "")] : []),
+        ...(description.length > 0
+          ? [
+              "//",
+              description
+                .join("\n")
+                .replace(/^\/\/\n/, "")
+                .replaceAll("//\n", ""),
+            ]
+          : []),
         `type ${row} struct {`,
         ...grouped(members.map(({ member, name }) => ({ member, cells: [name, memberType(member), tag(member.name)] }))),
         "}",
@@ -146,7 +159,13 @@ class GoFile {
       [
         `func ${make}(path string) ${names} {`,
         `\treturn ${names}{`,
-        aligned([["path:", "path,"], ...values.map(({ member, name }) => [`${name}:`, `Feature[${typeOf(member)}]{path + ${goString(`.${member.name}`)}},`])], "\t\t"),
+        aligned(
+          [
+            ["path:", "path,"],
+            ...values.map(({ member, name }) => [`${name}:`, `Feature[${typeOf(member)}]{path + ${goString(`.${member.name}`)}},`]),
+          ],
+          "\t\t",
+        ),
         "\t}",
         "}",
       ],
@@ -178,9 +197,15 @@ class GoFile {
 /** Lines of cells in columns, as gofmt aligns them. */
 function aligned(rows: readonly (readonly string[])[], indent = "\t"): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, at) => Math.max(0, ...rows.map((row) => (row.length > at + 1 ? widthOf(row[at] as string) : 0))));
+  const widths = Array.from({ length: columns }, (_, at) =>
+    Math.max(0, ...rows.map((row) => (row.length > at + 1 ? widthOf(row[at] as string) : 0))),
+  );
   return rows
-    .map((row) => indent + row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(cell.length + (widths[at] as number) - widthOf(cell)))).join(" "))
+    .map(
+      (row) =>
+        indent +
+        row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(cell.length + (widths[at] as number) - widthOf(cell)))).join(" "),
+    )
     .join("\n");
 }
 

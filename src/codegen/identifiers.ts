@@ -1,7 +1,7 @@
 /** Identifiers of generated code: words of a name put together anew, unique, and no keyword. */
 
-import { ALL_WINDOW_MS } from "../domain/name.ts";
 import { formatDuration } from "../domain/duration.ts";
+import { ALL_WINDOW_MS } from "../domain/name.ts";
 import type { Member } from "./feature-model.ts";
 
 /** `created_at` of the words of `createdAt`, `CreatedAt` or `created-at`. */

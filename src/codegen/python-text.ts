@@ -17,7 +17,9 @@ export const PYTHON_KEYWORDS =
   );
 
 /** Builtins that generated annotations use, which no class or member may hide. */
-export const PYTHON_BUILTINS = "bool bytes dict float int list set str tuple object type property staticmethod classmethod super".split(" ");
+export const PYTHON_BUILTINS = "bool bytes dict float int list set str tuple object type property staticmethod classmethod super".split(
+  " ",
+);
 
 /** A string literal with double quotes. */
 export function pythonString(text: string): string {

@@ -150,7 +150,7 @@ class PythonFile {
       written.add(own);
       const siblings = one.members.filter((other): other is ValueMember => other.kind === "value" && memberName(other) === own);
       const comments = commentLines(member.description).map((line) => `    # ${line}`.trimEnd());
-      return [...comments, member.kind === "value" ? this.#value(member, siblings) : this.#relation(one, member)];
+      return [...comments, member.kind === "value" ? this.#value(member, siblings) : this.#relation(member)];
     });
     const doc = commentLines(one.description);
     return [
@@ -198,7 +198,7 @@ class PythonFile {
     return attribute === undefined || !owner ? undefined : `${owner[1]}.${attribute}`;
   }
 
-  #relation(one: FeatureClass, member: RelationMember): string {
+  #relation(member: RelationMember): string {
     const target = this.#classes.get(member.target) as string;
     const attribute = this.#attributes.get(member.fqn) as string;
     const pairs = (member.nearest ? member.nearest.equal : member.join).map(

@@ -64,7 +64,12 @@ class StubWriter {
     const { name } = one.definition;
     const [row, names] = [`_svc_${name}_row`, `_svc_${name}_names`];
     const bases = definition.getChild("ArgList");
-    const inherited = bases ? text.slice(bases.from + 1, bases.to - 1).trim().replace(/,$/, "") : "";
+    const inherited = bases
+      ? text
+          .slice(bases.from + 1, bases.to - 1)
+          .trim()
+          .replace(/,$/, "")
+      : "";
     const fields = [...one.fields.values()];
     const lines: string[] = [`class ${names}(type):`];
     for (const field of fields)
@@ -90,9 +95,7 @@ class StubWriter {
 
   /** The constructor that a class has unless it says another one, and the iteration over its values. */
   #rowMethods(one: ClassModel, fields: readonly FieldModel[], inner: string): string[] {
-    const parameters = fields.flatMap((field) =>
-      attributesOf(field).map((attribute) => `${attribute}: ${this.#valueType(field)} = ...`),
-    );
+    const parameters = fields.flatMap((field) => attributesOf(field).map((attribute) => `${attribute}: ${this.#valueType(field)} = ...`));
     const taken = one.complete ? parameters : [...parameters, "**others: _Any"];
     const head = taken.length === 0 ? "self" : `self, ${parameters.length > 0 ? "*, " : ""}${taken.join(", ")}`;
     return [`${inner}def __init__(${head}) -> None: ...`, `${inner}def __iter__(self) -> _Iterator[tuple[str, _Any]]: ...`];

@@ -48,7 +48,13 @@ export function generateTypescript(model: FeatureModel, depth: number = DEFAULT_
   const parts = [
     ...[...model.types].map(([key, { kind, type }]) => {
       const name = names.types.get(key) as string;
-      return kind === "enum" ? names.enumType(name, type.base, type.members.map(({ value }) => literalOf(value?.kind.value))) : names.struct(name, type);
+      return kind === "enum"
+        ? names.enumType(
+            name,
+            type.base,
+            type.members.map(({ value }) => literalOf(value?.kind.value)),
+          )
+        : names.struct(name, type);
     }),
     ...model.classes.map((one) => names.row(one)),
     featuresType(model, names, depth),
@@ -97,7 +103,10 @@ class Names {
   row(one: FeatureClass): string {
     const lines = one.members.flatMap((feature) =>
       feature.kind === "value"
-        ? [...comment(feature.description, "  ", feature.deprecated), member(feature.name, orNull(this.typeOf(feature.type), feature.nullable))]
+        ? [
+            ...comment(feature.description, "  ", feature.deprecated),
+            member(feature.name, orNull(this.typeOf(feature.type), feature.nullable)),
+          ]
         : [],
     );
     const head = comment(one.description || `A row of ${one.namespace}.`, "", false);
