@@ -67,14 +67,15 @@ function floatLiteral(value: number): string {
 }
 
 /**
- * `head(item, item)tail`, on lines of their own where it does not fit one: all items on one, else
- * one for each.
+ * `head(item, item)tail`, on lines of their own where it does not fit one, with what comes `after`
+ * it: all items on one, else one for each.
  */
-export function pythonCall(head: string, items: readonly string[], tail: string, indent: string): string {
+export function pythonCall(head: string, items: readonly string[], tail: string, indent: string, after = ""): string {
   const line = `${indent}${head}${items.join(", ")}${tail}`;
-  if (fits(line) || items.length === 0) return line;
+  const isFlat = items.every((item) => !item.includes("\n"));
+  if ((isFlat && fits(`${line.slice(line.lastIndexOf("\n") + 1)}${after}`)) || items.length === 0) return line;
   const inner = `${indent}    ${items.join(", ")}`;
-  if (fits(inner)) return `${indent}${head}\n${inner}\n${indent}${tail.trimStart()}`;
+  if (isFlat && fits(inner)) return `${indent}${head}\n${inner}\n${indent}${tail.trimStart()}`;
   return [`${indent}${head}`, ...items.map((item) => `${indent}    ${item},`), `${indent}${tail.trimStart()}`].join("\n");
 }
 
