@@ -27,8 +27,6 @@ export interface ValueMember extends MemberFacts {
   readonly nullable: boolean;
   readonly isPrimary: boolean;
   readonly isTime: boolean;
-  /** FQN of the feature that its type refers to; empty = none. */
-  readonly references: string;
   /** The name without the window, and the window's length; undefined unless windowed. */
   readonly window: { readonly base: string; readonly seconds: number } | undefined;
   /** The name without the version, and its number; undefined unless it has versions. */
@@ -102,7 +100,7 @@ function memberOf(
   const { deprecated, description, fqn, kind, name } = feature;
   const facts = { name, fqn, description, deprecated };
   if (kind.case === "scalar") {
-    const { dtype, nullable, references, window, windowedBase } = kind.value;
+    const { dtype, nullable, window, windowedBase } = kind.value;
     if (!dtype) return undefined;
     const base = windowedBase.slice(windowedBase.indexOf(".") + 1);
     return {
@@ -112,7 +110,6 @@ function memberOf(
       nullable,
       isPrimary: fqn === set.primaryKey,
       isTime: fqn === set.featureTime,
-      references,
       window: window ? { base, seconds: durationToMs(window) / 1000 } : undefined,
       version:
         feature.version > 0 ? { base: name.split("@")[0] as string, number: feature.version, default: feature.defaultVersion } : undefined,

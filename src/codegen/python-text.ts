@@ -21,10 +21,12 @@ export const PYTHON_BUILTINS = "bool bytes dict float int list set str tuple obj
   " ",
 );
 
-/** A string literal with double quotes. */
+/** A string literal, in the quotes of which it has fewer, double ones if it has as many. */
 export function pythonString(text: string): string {
-  const escaped = text.replace(/[\\"]|[^\x20-\x7e\u00a1-\ud7ff\uf900-\ufdcf]/gu, (c) => {
-    if (c === "\\" || c === '"') return `\\${c}`;
+  const quote = text.split('"').length > text.split("'").length ? "'" : '"';
+  const escaped = text.replace(/[\\"']|[^\x20-\x7e\u00a1-\ud7ff\uf900-\ufdcf]/gu, (c) => {
+    if (c === '"' || c === "'") return c === quote ? `\\${c}` : c;
+    if (c === "\\") return "\\\\";
     if (c === "\n") return "\\n";
     const code = c.codePointAt(0) as number;
     return code < 256
@@ -33,7 +35,7 @@ export function pythonString(text: string): string {
         ? `\\u${code.toString(16).padStart(4, "0")}`
         : `\\U${code.toString(16).padStart(8, "0")}`;
   });
-  return `"${escaped}"`;
+  return `${quote}${escaped}${quote}`;
 }
 
 /** A literal of a value; undefined for those that have none here. */

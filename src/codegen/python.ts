@@ -176,16 +176,14 @@ class PythonFile {
       ? [`version=${siblings.length}`, ...(version.default === 1 ? [] : [`default_version=${version.default}`])]
       : [];
     const options = [...(member.isPrimary && (name !== "id" || attribute !== "id") ? ["primary=True"] : []), ...named, ...versions];
-    if (options.length === 0) return `    ${attribute}: ${type}`;
+    if (options.length === 0) return `    ${attribute}: ${type}${isVector(member.type) ? IGNORED : ""}`;
     this.#use("feature");
     return pythonCall(`${attribute}: ${type} = feature(`, options, ")", "    ");
   }
 
   #annotation(member: ValueMember): string {
     if (member.isTime && !member.nullable && !this.options.dtypes) return this.#use("FeatureTime");
-    const own = this.#typeOf(member.type, member.nullable);
-    const referenced = this.#reference(member.references);
-    const type = referenced === undefined ? own : member.nullable ? `${referenced} | None` : referenced;
+    const type = this.#typeOf(member.type, member.nullable);
     if (!this.options.dtypes) return type;
     const core = member.isTime ? this.#use("FeatureTime") : type;
     return `${this.#use("Annotated")}[${core}, ${pythonString(dtypeText(member.type))}]`;
@@ -209,9 +207,10 @@ class PythonFile {
     const type = member.many ? `${this.#use("DataFrame")}[${target}]` : member.optional ? `${target} | None` : target;
     const head = `    ${attribute}: ${type} = ${this.#use(member.many ? "has_many" : "has_one")}(`;
     const join = `lambda: ${parts.join(" & ")}`;
-    if (fits(`${head}${join})`)) return `${head}${join})`;
+    const ignored = member.nearest ? IGNORED : "";
+    if (fits(`${head}${join})`)) return `${head}${join})${ignored}`;
     const inner = `        ${join}`;
-    return `${head}\n${fits(inner) ? inner : `        lambda: ${parts.join("\n        & ")}`}\n    )`;
+    return `${head}\n${fits(inner) ? inner : `        lambda: ${parts.join("\n        & ")}`}${ignored}\n    )`;
   }
 
   /** The part of a join that chooses the nearest rows. */
@@ -225,6 +224,13 @@ class PythonFile {
     ];
     return [`${this.#reference(nearest.local)}.is_near(${[this.#reference(nearest.foreign), ...options].join(", ")})`];
   }
+}
+
+/** Said of what type checkers cannot know: numbers in annotations, and methods of vectors. */
+const IGNORED = "  # type: ignore";
+
+function isVector({ kind }: DataType): boolean {
+  return kind.case === "list" && kind.value.vector !== undefined;
 }
 
 /** The name of what one definition gives, without window and version. */

@@ -132,7 +132,7 @@ function block(head: string, lines: readonly string[], end = ""): string {
 
 /** A member, broken after its colon where the formatter does. */
 function member(name: string, type: string): string {
-  const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+  const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name);
   return `  ${key}: ${type};`;
 }
 
@@ -141,13 +141,24 @@ function orNull(type: string, nullable: boolean): string {
 }
 
 function listOf(element: string): string {
-  return element.includes(" | ") ? `(${element})[]` : `${element}[]`;
+  return / \| [^)]*$/.test(element) ? `(${element})[]` : `${element}[]`;
 }
 
 function literalOf(value: unknown): string | undefined {
   if (typeof value === "bigint") return value >= -9007199254740991n && value <= 9007199254740991n ? `${value}` : undefined;
   if (typeof value === "number") return Number.isFinite(value) ? `${value}` : undefined;
-  return typeof value === "string" || typeof value === "boolean" ? JSON.stringify(value) : undefined;
+  if (typeof value === "boolean") return `${value}`;
+  return typeof value === "string" ? quoted(value) : undefined;
+}
+
+/** A string literal, in the quotes of which it has fewer. */
+function quoted(text: string): string {
+  const plain = JSON.stringify(text).replace(
+    /[\u007f-\u009f\u2028\u2029\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  if (text.split('"').length <= text.split("'").length) return plain;
+  return `'${plain.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
 function comment(text: string, indent: string, deprecated: boolean): string[] {
