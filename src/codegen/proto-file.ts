@@ -196,8 +196,11 @@ class ProtoReader {
   }
 
   #message(scope: string, description: string, depth: number): void {
+    this.#messageBody(qualified(scope, this.#word("the name of a message")), description, depth);
+  }
+
+  #messageBody(name: string, description: string, depth: number): void {
     if (depth > DEEPEST) throw new SchemaError(`${this.path}:${this.#peek().line}: messages within messages, more than ${DEEPEST} deep`);
-    const name = qualified(scope, this.#word("the name of a message"));
     const fields: MessageField[] = [];
     this.#definitions.push({ kind: "message", name, fields, description });
     this.#expect("{");
@@ -243,25 +246,15 @@ class ProtoReader {
       return { ...this.#named(comment), type: { kind: "map", key, value }, presence: "zero" };
     }
     if (this.#take("group")) {
-      const name = this.#peek().text;
-      const written = { name: name.toLowerCase(), jsonName: undefined, description: comment };
-      const at = this.#at;
-      this.#at++;
+      const name = this.#word("the name of a group");
       this.#expect("=");
       this.#next();
       if (this.#is("[")) this.#options();
-      const body = this.#at;
-      this.#at = at;
-      const group = new ProtoReader(this.path, [...this.tokens.slice(at, at + 1), ...this.tokens.slice(body)]);
-      group.#syntax = this.#syntax;
-      group.#message(scope, comment, depth + 1);
-      this.#definitions.push(...group.#definitions);
-      this.#at = body + group.#at - 1;
-      const type: FieldType = { kind: "named", name: qualified(scope, name) };
-      return {
-        ...written,
-        ...(label === "repeated" ? { type: { kind: "list", item: type }, presence: "zero" } : { type, presence: "optional" }),
-      };
+      this.#messageBody(qualified(scope, name), comment, depth + 1);
+      const type: FieldType = { kind: "named", name: `.${qualified(scope, name)}` };
+      const written = { name: name.toLowerCase(), jsonName: undefined, description: comment };
+      if (label === "repeated") return { ...written, type: { kind: "list", item: type }, presence: "zero" };
+      return { ...written, type, presence: label === "required" ? "required" : "optional" };
     }
     const type = this.#type(scope);
     const named = this.#named(comment);

@@ -176,7 +176,12 @@ class PythonFile {
       ? [`version=${siblings.length}`, ...(version.default === 1 ? [] : [`default_version=${version.default}`])]
       : [];
     const options = [...(member.isPrimary && (name !== "id" || attribute !== "id") ? ["primary=True"] : []), ...named, ...versions];
-    if (options.length === 0) return `    ${attribute}: ${type}${isVector(member.type) ? IGNORED : ""}`;
+    if (options.length === 0) {
+      const line = `    ${attribute}: ${type}`;
+      const inside = /^Annotated\[(.*), (".*")\]$/.exec(type);
+      const written = inside && !fits(line) ? pythonCall(`${attribute}: Annotated[`, inside.slice(1), "]", "    ") : line;
+      return `${written}${isVector(member.type) ? IGNORED : ""}`;
+    }
     this.#use("feature");
     return pythonCall(`${attribute}: ${type} = feature(`, options, ")", "    ");
   }
@@ -246,7 +251,7 @@ function pythonName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_]/gu, "_").replace(/^_+/, "") || "_";
 }
 
-/** The platform's type as text: `int64`, `list[string]`, `struct{city: string}`. */
+/** The platform's type as text: `int64`, `list[string]`, `struct[Address]`. */
 function dtypeText({ kind }: DataType): string {
   switch (kind.case) {
     case "primitive":
@@ -259,7 +264,7 @@ function dtypeText({ kind }: DataType): string {
       return `${set ? "set" : "list"}[${element ? dtypeText(element) : "unknown"}]`;
     }
     case "struct":
-      return `struct{${kind.value.fields.map(({ dtype, name }) => `${name}: ${dtype ? dtypeText(dtype) : "unknown"}`).join(", ")}}`;
+      return `struct[${kind.value.name}]`;
     default:
       return "unknown";
   }
