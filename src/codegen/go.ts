@@ -4,7 +4,7 @@ import { type DataType, type EnumType, PrimitiveType, type StructType } from "..
 import { type FeatureClass, type FeatureModel, type Member, typeKey } from "./feature-model.ts";
 import client from "./go/client.go" with { type: "text" };
 import { Identifiers, pascalCase, spokenName } from "./identifiers.ts";
-import { commentLines, generatedHead, originText } from "./mark.ts";
+import { commentLines, generatedHead, originText, withoutBlockComments } from "./mark.ts";
 
 const PRIMITIVES: Readonly<Record<PrimitiveType, string>> = {
   [PrimitiveType.UNSPECIFIED]: "any",
@@ -34,7 +34,7 @@ const RESERVED = [...client.matchAll(/^(?:func|type|var|const) (\w+)/gm), ...cli
 
 /** The package's name in a file; undefined when it has none. */
 export function goPackageOf(text: string): string | undefined {
-  return /^package\s+([\p{L}_][\p{L}\p{N}_]*)/mu.exec(text.replace(/\/\*[\s\S]*?\*\//g, ""))?.[1];
+  return /^package\s+([\p{L}_][\p{L}\p{N}_]*)/mu.exec(withoutBlockComments(text))?.[1];
 }
 
 const KEYWORDS =

@@ -9,7 +9,7 @@ import enumFile from "./java/SvcEnum.java" with { type: "text" };
 import exceptionFile from "./java/SvcException.java" with { type: "text" };
 import jsonFile from "./java/SvcJson.java" with { type: "text" };
 import nameFile from "./java/SvcName.java" with { type: "text" };
-import { commentLines, generatedHead, originText } from "./mark.ts";
+import { commentLines, generatedHead, originText, withoutBlockComments } from "./mark.ts";
 
 /** How members are named. */
 export type JavaNaming = "camel" | "snake";
@@ -69,7 +69,7 @@ const RESERVED_TYPES = [
 
 /** The package of a file; undefined when it has none. */
 export function javaPackageOf(text: string): string | undefined {
-  return /^\s*package\s+([\w.]+)\s*;/m.exec(text.replace(/\/\*[\s\S]*?\*\//g, ""))?.[1];
+  return /^[ \t]*package[ \t]+([\w.]+)[ \t]*;/m.exec(withoutBlockComments(text))?.[1];
 }
 
 /** Whether a package can have this name. */

@@ -42,3 +42,16 @@ export function commentLines(text: string): string[] {
   while (lines[0] === "") lines.shift();
   return lines;
 }
+
+/** A text of Go or Java without the comments between `/*` and the sign that ends them. */
+export function withoutBlockComments(text: string): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (let from = text.indexOf("/*"); from >= 0; from = text.indexOf("/*", at)) {
+    parts.push(text.slice(at, from), " ");
+    const end = text.indexOf("*/", from + 2);
+    if (end < 0) return parts.join("");
+    at = end + 2;
+  }
+  return parts.join("") + text.slice(at);
+}

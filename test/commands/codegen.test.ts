@@ -148,11 +148,8 @@ test("stubs follow the files that change", async () => {
   const stub = join(root, "features.pyi");
   try {
     await eventually(async () => existsSync(stub) && (await text(stub)).includes("def name(cls)"), "the first stub");
-    let tries = 0;
-    await eventually(async () => {
-      await Bun.write(join(root, "features.py"), `${FEATURES}    nickname: str\n${"# again\n".repeat(++tries)}`);
-      return (await text(stub)).includes("def nickname(cls)");
-    }, "the stub of the change");
+    await Bun.write(join(root, "features.py"), `${FEATURES}    nickname: str\n`);
+    await eventually(async () => (await text(stub)).includes("def nickname(cls)"), "the stub of the change");
   } finally {
     child.kill("SIGINT");
   }
