@@ -93,7 +93,18 @@ const DIRECTIONS: Readonly<
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "codegen", "dataset-files", "deploy", "doctor", "log-client", "query-client", "task-client", "topic-client", "value-files"],
+      ...[
+        "account",
+        "codegen",
+        "dataset-files",
+        "deploy",
+        "doctor",
+        "log-client",
+        "query-client",
+        "task-client",
+        "topic-client",
+        "value-files",
+      ],
     ],
     types: ["context", "client", "python", "release"],
   },

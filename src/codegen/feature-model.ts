@@ -148,7 +148,9 @@ export function typeKey(type: DataType): string {
   return JSON.stringify(type, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
 }
 
-/** A path from a class through has-one relations, and at most one has-many relation, to a member. */
+/**
+ * A path from a class through has-one relations, and at most one has-many relation, to a member.
+ */
 export interface FeaturePath {
   readonly fqn: string;
   readonly member: Member;
@@ -159,7 +161,8 @@ export interface FeaturePath {
 }
 
 /**
- * The paths from a class that are at most `depth` steps long, a feature of its own being one, in the
+ * The paths from a class that are at most `depth` steps long, a feature of its own being one, in
+ * the
  * order of definition.
  */
 export function* pathsFrom(start: FeatureClass, depth: number): Generator<FeaturePath, void, undefined> {

@@ -27,7 +27,9 @@ const INITIALISMS = new Set(
   ),
 );
 
-/** Names of the client's code at the top level, and those of `go/client.go` that are not exported. */
+/**
+ * Names of the client's code at the top level, and those of `go/client.go` that are not exported.
+ */
 const RESERVED = [...client.matchAll(/^(?:func|type|var|const) (\w+)/gm), ...client.matchAll(/^\t(\w+)(?:, \w+)* +(?:=|reflect)/gm)].map(
   ([, name]) => name as string,
 );

@@ -69,7 +69,8 @@ export class Identifiers {
   }
 
   /**
-   * The identifier, or one like it when it is taken: a keyword gets an underscore at its end, others
+   * The identifier, or one like it when it is taken: a keyword gets an underscore at its end,
+   * others
    * the next number. One that would begin with a digit, or be empty, begins with `lead`.
    */
   take(wanted: string, lead = "_"): string {

@@ -18,7 +18,8 @@ export interface MessageField {
   readonly jsonName: string | undefined;
   readonly type: FieldType;
   /**
-   * Whether it has to be given; else its default is None, or with `zero` the empty value of its type.
+   * Whether it has to be given; else its default is None, or with `zero` the empty value of its
+   * type.
    */
   readonly presence: "required" | "optional" | "zero";
   readonly description: string;

@@ -1,4 +1,7 @@
-/** The files that models are generated of: a JSON Schema, a .proto file with its imports, or a folder. */
+/**
+ * The files that models are generated of: a JSON Schema, a .proto file with its imports, or a
+ * folder.
+ */
 
 import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, join, relative } from "node:path";

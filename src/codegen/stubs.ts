@@ -93,7 +93,9 @@ class StubWriter {
     return [...lines, ...(own.length > 0 ? own : [`${inner}...`])].join("\n");
   }
 
-  /** The constructor that a class has unless it says another one, and the iteration over its values. */
+  /**
+   * The constructor that a class has unless it says another one, and the iteration over its values.
+   */
   #rowMethods(one: ClassModel, fields: readonly FieldModel[], inner: string): string[] {
     const parameters = fields.flatMap((field) => attributesOf(field).map((attribute) => `${attribute}: ${this.#valueType(field)} = ...`));
     const taken = one.complete ? parameters : [...parameters, "**others: _Any"];

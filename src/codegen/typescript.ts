@@ -40,7 +40,8 @@ export class TooManyPaths extends Error {
 
 /**
  * The file: a type for each struct and enum, an interface for the rows of each class, and
- * `FeaturesType`, the type of each feature by name, through at most `depth - 1` relations. Types are
+ * `FeaturesType`, the type of each feature by name, through at most `depth - 1` relations. Types
+ * are
  * those of plain JSON. Throws TooManyPaths.
  */
 export function generateTypescript(model: FeatureModel, depth: number = DEFAULT_DEPTH): string {

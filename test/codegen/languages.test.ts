@@ -347,7 +347,7 @@ public final class Main {
                 .output(of.name(), of.nickname(), of.age(), of.odd(), of.photo(), of.born(), of.seenAt(), of.patience())
                 .output(of.credit(), of.tier(), of.mood(), of.home(), of.trip(), of.scores(), of.labels(), of.tiers(), of.notes())
                 .output(of.codeV1(), of.fails10m(), of.account().balance(), of.account().bank().founded(), of.friend().name())
-                .output(of.txns()));
+                .output(of.txns(), Feature.named("user.txns.amount")));
     equal("errors", result.errors(), List.of());
     equal("name", of.name().in(result), "Ann 1");
     equal("nickname", of.nickname().in(result), null);

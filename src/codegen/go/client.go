@@ -388,10 +388,14 @@ func (r *SvcResult) Into(row Row) error {
 	return decodeStruct(tree, into.Elem())
 }
 
+// plant puts a value at its path; a list of rows stays, whatever columns of them are asked for beside.
 func plant(tree map[string]any, path []string, value any) {
 	for _, step := range path[:len(path)-1] {
 		below, ok := tree[step].(map[string]any)
 		if !ok {
+			if tree[step] != nil {
+				return
+			}
 			below = map[string]any{}
 			tree[step] = below
 		}

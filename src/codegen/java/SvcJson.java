@@ -383,7 +383,10 @@ final class SvcJson {
         return;
       }
       Object below = get(path.substring(0, dot));
-      Tree tree = below instanceof Tree ? (Tree) below : new Tree();
+      if (below != null && !(below instanceof Tree)) {
+        return;
+      }
+      Tree tree = below == null ? new Tree() : (Tree) below;
       put(path.substring(0, dot), tree);
       tree.plant(path.substring(dot + 1), value);
     }

@@ -19,7 +19,9 @@ export interface Generated {
   readonly text: string;
 }
 
-/** Refuses to overwrite files that svc did not generate. Throws CliError before anything is written. */
+/**
+ * Refuses to overwrite files that svc did not generate. Throws CliError before anything is written.
+ */
 export async function refuseForeign(
   { machine }: Pick<Context, "machine">,
   paths: readonly string[],
