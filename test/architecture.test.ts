@@ -65,6 +65,7 @@ const DIRECTIONS: Readonly<
 > = {
   "main.ts": { all: ["cli", "context", "commands"] },
   "build-info.ts": { all: [] },
+  "baked-packages.ts": { all: [] },
   "modules.ts": { all: [] },
   cli: { all: ["output", "errors", "domain", "build-info.ts"], types: ["context"] },
   context: { all: ["errors", "disk", "domain"], lazily: ["config", "client", "project", "python", "release"] },
@@ -89,11 +90,13 @@ const DIRECTIONS: Readonly<
   "query-client": { all: ["disk", "domain", "errors", "gen", "output"], types: ["context"] },
   "log-client": { all: ["domain", "errors", "gen", "output"], types: ["context"] },
   "topic-client": { all: ["errors", "output"] },
+  docs: { all: ["build-info.ts", "cli", "domain", "python"], lazily: ["commands"] },
   "task-client": { all: ["domain", "errors", "gen", "log-client"], types: ["context"] },
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
       ...[
+        "baked-packages.ts",
         "account",
         "codegen",
         "dataset-files",
@@ -101,6 +104,7 @@ const DIRECTIONS: Readonly<
         "doctor",
         "log-client",
         "query-client",
+        "docs",
         "task-client",
         "topic-client",
         "value-files",
@@ -108,7 +112,10 @@ const DIRECTIONS: Readonly<
     ],
     types: ["context", "client", "python", "release"],
   },
-  server: { all: ["contract", "modules.ts", "gen", "disk", "domain", "python"], types: ["context"] },
+  server: {
+    all: ["contract", "modules.ts", "build-info.ts", "baked-packages.ts", "gen", "disk", "docs", "domain", "python"],
+    types: ["context"],
+  },
   domain: { all: ["gen"] },
   // It is bundled for browsers, so nothing of it may need more than they have.
   ui: { all: ["domain"], types: ["gen"] },
@@ -190,7 +197,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   writes: ["stores"],
   datasets: ["access", "jobs", "stores", "tables"],
   catalog: ["stores", "tables"],
-  infrastructure: ["documents", "jobs", "metrics", "nodes", "stores", "writes"],
+  infrastructure: ["documents", "jobs", "metrics", "nodes", "otlp", "stores", "writes"],
   usage: ["datasets", "metrics", "processes", "stores"],
   support: ["documents", "stores"],
   sinks: ["metrics", "python", "stores"],

@@ -71,6 +71,8 @@ const HTTP: Readonly<
   "/v1/runs/": { method: "GET", opensTo: "read" },
   "/v1/datasets/": { method: "GET", opensTo: "read" },
   "/v1/objects/": { method: "GET", opensTo: "signed" },
+  "/docs": { method: "GET", opensTo: "anyone" },
+  "/docs/": { method: "GET", opensTo: "anyone" },
   "/v1/": { method: "GET", opensTo: "anyone" },
   "/": { method: "GET", opensTo: "read" },
 };
@@ -84,7 +86,7 @@ const PAGE = "/cli/login_0";
  */
 const NO_ENVIRONMENT = [
   ...["AnnounceValueFile", "CreateUpload", "ListClients", "ListPermissions", "ListSessions", "SendFeedback", "TestCluster"],
-  ...["DescribeOnlineStore", "GetCluster", "ListClusters", "ListRates"],
+  ...["DescribeOnlineStore", "GetCluster", "GetVersion", "ListClusters", "ListRates"],
   ...["ListEnvironments", "ListEvents", "ListJobs", "ListPods", "ListProjects"],
 ];
 
