@@ -89,6 +89,7 @@ const DIRECTIONS: Readonly<
     all: ["client", "config", "contract", "deploy", "disk", "docs", "domain", "errors", "output", "project"],
     types: ["context"],
   },
+  codegen: { all: ["gen", "disk", "domain", "project"] },
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
   doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
@@ -102,8 +103,8 @@ const DIRECTIONS: Readonly<
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...["account", "agents", "baked-packages.ts", "client-packages", "dataset-files", "deploy", "docs", "doctor"],
-      ...["log-client", "query-client", "shell-client", "task-client", "topic-client", "value-files"],
+      ...["account", "agents", "baked-packages.ts", "client-packages", "codegen", "dataset-files", "deploy", "docs"],
+      ...["doctor", "log-client", "query-client", "shell-client", "task-client", "topic-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },

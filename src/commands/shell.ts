@@ -21,7 +21,7 @@ const flags = {
 
 export default defineCommand({
   summary: "Interactive shell in a pod",
-  category: "Dev tools",
+  category: "Server and account",
   description:
     "A shell in the environment of a worker: its packages, a copy of its deployment's source, its environment's variables, and its limit of memory. It is a process " +
     "of its own on the server, so that nothing it does disturbs the worker; its folder goes when it ends, with all that it started. Values of secrets are there " +

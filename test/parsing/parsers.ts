@@ -16,6 +16,12 @@ import { bool, duration, float, int, keyValue, list, text, timestamp } from "../
 import { parse } from "../../src/cli/parse.ts";
 import { createRedactor } from "../../src/client/redact.ts";
 import { retryAfterMs } from "../../src/client/retry.ts";
+import { goPackageOf } from "../../src/codegen/go.ts";
+import { javaPackageOf } from "../../src/codegen/java.ts";
+import { readJsonSchema } from "../../src/codegen/json-schema.ts";
+import { SchemaError } from "../../src/codegen/message-types.ts";
+import { linkProtoFiles, readProtoFile } from "../../src/codegen/proto-file.ts";
+import { generatePydantic } from "../../src/codegen/pydantic.ts";
 import { readPairs } from "../../src/commands/secret/pairs-flags.ts";
 import { normalizeAddress } from "../../src/config/address.ts";
 import { webAddress } from "../../src/config/ci.ts";
@@ -803,6 +809,80 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     ],
     refuses: among(OtlpRefused),
     parse: (given) => receivedSpans(readOtlpText(ExportTraceServiceRequestSchema, given), { environmentId: "env_1", now: 0 }),
+  },
+  "a .proto file": {
+    pieces: [
+      ...[
+        "message ",
+        "A ",
+        "B ",
+        "{ ",
+        "} ",
+        "int32 ",
+        "a ",
+        "= ",
+        "1 ",
+        "; ",
+        "repeated ",
+        "map<",
+        "string, ",
+        "> ",
+        "enum ",
+        "oneof ",
+        "group ",
+      ],
+      ...[
+        "[",
+        "] ",
+        "(",
+        ") ",
+        "option ",
+        "reserved ",
+        "extend ",
+        "service ",
+        "// ",
+        "/* ",
+        "*/ ",
+        '"',
+        "\n",
+        ".",
+        "-",
+        'syntax = "proto3"; ',
+        "é",
+      ],
+      "message A { repeated A a = 1; }\n",
+    ],
+    refuses: among(SchemaError),
+    parse: (given) => generatePydantic(linkProtoFiles([readProtoFile("a.proto", given)]), "a.proto"),
+  },
+  "a JSON Schema": {
+    pieces: [
+      ...[
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        '"properties"',
+        '"type"',
+        '"object"',
+        '"array"',
+        '"items"',
+        '"$ref"',
+        '"#/$defs/A"',
+        '"$defs"',
+        '"A"',
+      ],
+      ...['"enum"', '"anyOf"', '"null"', '"required"', '"__proto__"', '"%"', "1", "null"],
+      '{"$defs":{"A":{"properties":{"a":{"$ref":"#/$defs/A"}}}}}',
+    ],
+    refuses: among(SchemaError),
+    parse: (given) => generatePydantic(readJsonSchema("s.json", given, "s"), "s.json"),
+  },
+  "packages of Go and Java": {
+    pieces: ["package ", "a", ".", ";", "\n", "/*", "*/", "//", " ", "é"],
+    parse: (given) => [goPackageOf(given), javaPackageOf(given)],
   },
   "two texts to compare": {
     pieces: ADDED,

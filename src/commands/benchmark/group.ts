@@ -2,7 +2,7 @@ import { defineGroup } from "../../cli/command.ts";
 
 export default defineGroup({
   summary: "Measure the query endpoint under load (alpha)",
-  category: "Dev tools",
+  category: "Query and explore",
   examples: [
     "svc benchmark run --in user.id=1 --out user.score --qps 50 --watch",
     { run: "svc benchmark upload --file-path rows.jsonl", does: "Inputs, a query per row" },

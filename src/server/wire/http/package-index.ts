@@ -5,7 +5,7 @@
  */
 
 import { REQUIRES_PYTHON } from "../../../python/runtime.ts";
-import { escapeHtml } from "../../ui/html.ts";
+import { escapeHtml } from "../../../domain/html.ts";
 import { jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
 /** A wheel of a release. */
