@@ -21,10 +21,7 @@ export default defineCommand({
   description:
     "Parquet, or JSON: one object a line, or a list of objects. Columns are features by their full names, such as user.id; each row is the inputs of one query, without those that " +
     "are null. Each file is a revision of the dataset benchmark-input:<name>; benchmarks that are asked for later take the newest.",
-  examples: [
-    "svc benchmark upload --file-path users.parquet",
-    { run: "svc benchmark run --in-file users.parquet --out user.score", does: "What it is for" },
-  ],
+  examples: ["svc benchmark upload --file-path users.parquet"],
   needs: ["session"],
   flags: { filePath: list(path("file to upload; its name is what --in-file takes", { placeholder: "<file>" })) },
   check({ filePath }) {
