@@ -56,6 +56,7 @@ export const SERVICES = {
   tasks: service<typeof import("../../gen/svc/v1/task_pb.ts").TaskService>("svc.v1.TaskService"),
   aggregates: service<typeof import("../../gen/svc/v1/aggregate_pb.ts").AggregateService>("svc.v1.AggregateService"),
   evaluations: service<typeof import("../../gen/svc/v1/evaluation_pb.ts").EvaluationService>("svc.v1.EvaluationService"),
+  notebooks: service<typeof import("../../gen/svc/v1/notebook_pb.ts").NotebookService>("svc.v1.NotebookService"),
   scheduledQueries: service<typeof import("../../gen/svc/v1/scheduled_query_pb.ts").ScheduledQueryService>("svc.v1.ScheduledQueryService"),
   incremental: service<typeof import("../../gen/svc/v1/incremental_pb.ts").IncrementalService>("svc.v1.IncrementalService"),
   workflows: service<typeof import("../../gen/svc/v1/workflow_pb.ts").WorkflowService>("svc.v1.WorkflowService"),

@@ -53,6 +53,7 @@ import { createHistoryRetention, type HistoryRetention } from "../nodes/history-
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
+import type { Notebooks } from "../notebooks/notebooks.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { OtlpSettings } from "../otlp/settings.ts";
@@ -199,6 +200,7 @@ export interface Parts {
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
   readonly evaluations: () => Promise<Evaluations>;
+  readonly notebooks: () => Promise<Notebooks>;
   /** The store of the server's own topics. */
   readonly topicStore: () => Promise<TopicStore>;
   /** The server's own topics. */
@@ -718,6 +720,19 @@ export async function openParts({
       ...{ folder, metrics, bus, clock },
     });
   });
+  const notebooks = once(async () => {
+    const { createNotebooks } = await import("../notebooks/notebooks.ts");
+    const folder = directory.file("notebooks");
+    await rm(folder, { recursive: true, force: true });
+    return createNotebooks({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      processes: await processes(),
+      logs: logRecorder,
+      ...{ folder, node: node(), bus, clock, log },
+    });
+  });
   const monitors = once(async () => {
     const { createMonitors } = await import("../monitors/monitors.ts");
     return createMonitors({
@@ -907,6 +922,7 @@ export async function openParts({
     resolverRuns,
     tasks,
     evaluations,
+    notebooks,
     workflows,
     aggregates,
     scheduledQueries,
@@ -932,6 +948,7 @@ export async function openParts({
       await scheduledQueries.close(({ schedules }) => schedules.stop());
       await aggregates.close(({ schedules }) => schedules.stop());
       await jobRunner.close((one) => one.stop());
+      await notebooks.close((one) => one.close());
       await deletions.close((one) => one.close());
       await webhooks.close((one) => one.close());
       await topicSources.close((one) => one.close());

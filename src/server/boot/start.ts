@@ -316,6 +316,7 @@ async function startIn(
       resolverRuns: parts.resolverRuns,
       tasks: parts.tasks,
       evaluations: parts.evaluations,
+      notebooks: parts.notebooks,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
       streams: parts.streams,
