@@ -3,7 +3,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type CellOutput, MAX_OUTPUTS, outputLength } from "../../domain/notebook/notebook.ts";
-import { crashedAt, lastOutput } from "../../python/crash.ts";
+import { lastOutput } from "../../python/crash.ts";
 import { encodeFrame, type Message } from "../python/frames.ts";
 import type { PlainLog } from "../python/pool.ts";
 import { type Connection, type ProcessEnd, type ProjectRuntime, PythonProcess } from "../python/process.ts";
@@ -85,12 +85,11 @@ export async function startKernelProcess(options: KernelProcessOptions): Promise
       onProfile: () => undefined,
       onClosed: () => undefined,
       onEnd(end) {
-        const how = howEnded(end, runtime.sourceRoot);
-        failure = new Error(`the kernel ${how}`);
-        ready.reject(failure);
+        failure = new Error(`the kernel ${end.how}`);
+        ready.reject(new Error([failure.message, ...lastOutput(end.stderr, 3)].join("\n")));
         current?.failed(failure);
         onEnd(end);
-        ended.resolve(how);
+        ended.resolve(end.how);
       },
     },
   );
@@ -187,13 +186,6 @@ class Running {
   private settle(): void {
     if (this.state !== undefined && this.open.size === 0) this.settled.resolve(this.state);
   }
-}
-
-/** How a process ended: what killed it, and its last lines. */
-function howEnded(end: ProcessEnd, root: string): string {
-  const frame = crashedAt(end.stderr, root);
-  const place = frame ? ` at ${frame.file}:${frame.line} in ${frame.function}` : "";
-  return [`${end.how}${place}`, ...lastOutput(end.stderr, 3).filter((line) => !line.includes("\x1e"))].join("\n");
 }
 
 function readState({ state }: Message): RunState {

@@ -134,7 +134,7 @@ class Kernel {
       const deployment = await deployments.find(this.kernel.deploymentId, environmentId);
       makePrivateFolder(own);
       end = await this.serve(own, deployment, signal);
-      error = `the kernel ${end} while the cell waited or ran`;
+      error = `the kernel ${end} before the cell had ended`;
     } catch (failure) {
       end = signal.aborted ? String(signal.reason) : `could not be started: ${errorText(failure)}`;
       error = `the kernel ${end}`;
@@ -174,7 +174,7 @@ class Kernel {
       process.kill();
     }
     const how = await process.ended;
-    return signal.aborted ? String(signal.reason) : runtime.plain(how);
+    return signal.aborted ? String(signal.reason) : how;
   }
 
   /** Runs the cells that wait, and those that come, until the process ends or is idle for too long. */

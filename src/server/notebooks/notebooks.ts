@@ -89,6 +89,8 @@ const MAX_NOTEBOOKS = 1_000;
 const MAX_KERNELS = 16;
 /** Milliseconds between two looks at a cell that is followed: notifications may be lost. */
 const LOOK_MS = 2_000;
+/** Looks after which a follower hears of a cell that gives nothing, as a sign of life. */
+const SILENT_LOOKS = 5;
 
 /** Makes the capability. */
 export async function createNotebooks(options: NotebooksOptions): Promise<Notebooks> {
@@ -291,6 +293,7 @@ export async function createNotebooks(options: NotebooksOptions): Promise<Notebo
       let cursor = { run: -1, outputs: 0, length: 0 };
       let run: number | undefined;
       let state = "";
+      let silent = 0;
       for (;;) {
         const pause = new AbortController();
         const unsubscribe = bus.subscribe("notebook-outputs", (id) => {
@@ -303,8 +306,12 @@ export async function createNotebooks(options: NotebooksOptions): Promise<Notebo
           run ??= read.cell.run;
           if (read.cell.run !== run) return;
           cursor = read.cursor;
-          if (read.outputs.length > 0 || read.cell.state !== state) yield read;
+          if (read.outputs.length > 0 || read.cell.state !== state || silent === SILENT_LOOKS) {
+            yield read;
+            silent = 0;
+          }
           state = read.cell.state;
+          silent++;
           if (!isOpen(read.cell.state)) return;
           await clock.sleep(LOOK_MS, AbortSignal.any([pause.signal, signal])).catch(() => undefined);
           signal.throwIfAborted();

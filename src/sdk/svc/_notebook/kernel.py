@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import builtins
+import faulthandler
 import inspect
 import logging
 import os
@@ -186,6 +187,7 @@ def main(argv: List[str]) -> NoReturn:
     connection.send({"type": "HELLO", "launcher": os.getppid()})
     set_project_root(arguments.root)
     install(arguments.root)
+    faulthandler.enable(all_threads=False)
     os.environ.setdefault("MPLBACKEND", f"module://{_FIGURES}")
     logging.basicConfig(level=level_from(os.environ.get("SVC_LOG_LEVEL", "WARNING")), format="%(levelname)s %(name)s: %(message)s", stream=_Now())
     logging.captureWarnings(True)
