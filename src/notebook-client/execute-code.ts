@@ -10,20 +10,40 @@ export type ExecutionEvent =
   | { readonly kind: "output"; readonly output: CellOutput }
   | { readonly kind: "ended"; readonly cell: NotebookCell };
 
+/** Milliseconds to ask for the interruption of a cell, once the command is interrupted. */
+const LAST_CALL_MS = 5_000;
+
 /**
  * Adds a cell to a notebook, runs it and tells what it gives. When the command is interrupted, so is
- * the cell. Throws CliError when its run was taken back.
+ * the cell; one that cannot be run is removed. Throws CliError when its run was taken back.
  */
-export async function* executeCode({ api }: Pick<Context, "api">, notebookId: string, source: string): AsyncGenerator<ExecutionEvent> {
+export async function* executeCode(context: Context, notebookId: string, source: string): AsyncGenerator<ExecutionEvent> {
+  const notebooks = await context.api.notebooks();
+  const { cell: { id: cellId = "" } = {} } = await notebooks.addCell({ notebookId, source });
   const lines = new WholeLines();
   let last: NotebookCell | undefined;
-  for await (const { cell, outputs } of (await api.notebooks()).executeCode({ notebookId, source })) {
-    last = cell ?? last;
-    for (const output of outputs) yield* lines.add(output);
+  try {
+    await notebooks.runCell({ notebookId, cellId }).catch(async (error: unknown) => {
+      await notebooks.removeCell({ notebookId, cellId }).catch(() => undefined);
+      throw error;
+    });
+    for await (const { cell, outputs } of notebooks.watchCell({ notebookId, cellId })) {
+      last = cell ?? last;
+      for (const output of outputs) yield* lines.add(output);
+    }
+  } finally {
+    if (context.signal.aborted) await interrupt(context, notebookId, cellId);
   }
   yield* lines.rest();
   if (!last || last.state === CellState.IDLE) throw new CliError("the cell was taken back before it ran", { code: "cell_interrupted" });
   yield { kind: "ended", cell: last };
+}
+
+/** Interrupts a cell by a call of its own, because those of the command have ended. */
+async function interrupt(context: Context, notebookId: string, cellId: string): Promise<void> {
+  const { createContext } = await import("../context/create-context.ts");
+  const own = createContext({ ...context, signal: AbortSignal.timeout(LAST_CALL_MS) });
+  await (await own.api.notebooks()).interruptKernel({ notebookId, cellId }).catch(() => undefined);
 }
 
 /** Outputs in which text that goes on where the one before ended is a part of that one. */

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/notebook.proto.
  */
 export const file_svc_v1_notebook: GenFile = /*@__PURE__*/
-  fileDesc("ChVzdmMvdjEvbm90ZWJvb2sucHJvdG8SBnN2Yy52MSL3AQoITm90ZWJvb2sSCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSJgoGa2VybmVsGAQgASgLMhYuc3ZjLnYxLk5vdGVib29rS2VybmVsEhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY2VsbF9jb3VudBgIIAEoBRILCgN1cmwYCSABKAki5QEKDk5vdGVib29rS2VybmVsEiIKBXN0YXRlGAEgASgOMhMuc3ZjLnYxLktlcm5lbFN0YXRlEhUKDWRlcGxveW1lbnRfaWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEgwKBG5vZGUYBCABKAkSDwoHcHJvY2VzcxgFIAEoCRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDZW5kGAggASgJIqECCgxOb3RlYm9va0NlbGwSCgoCaWQYASABKAkSHgoEa2luZBgCIAEoDjIQLnN2Yy52MS5DZWxsS2luZBIOCgZzb3VyY2UYAyABKAkSIAoFc3RhdGUYBCABKA4yES5zdmMudjEuQ2VsbFN0YXRlEhwKD2V4ZWN1dGlvbl9jb3VudBgFIAEoBUgAiAEBEi4KCnN0YXJ0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIjCgdvdXRwdXRzGAggAygLMhIuc3ZjLnYxLkNlbGxPdXRwdXRCEgoQX2V4ZWN1dGlvbl9jb3VudCK4AQoKQ2VsbE91dHB1dBImCgZzdHJlYW0YASABKAsyFC5zdmMudjEuU3RyZWFtT3V0cHV0SAASKAoHZGlzcGxheRgCIAEoCzIVLnN2Yy52MS5EaXNwbGF5T3V0cHV0SAASJwoGcmVzdWx0GAMgASgLMhUuc3ZjLnYxLkRpc3BsYXlPdXRwdXRIABIkCgVlcnJvchgEIAEoCzITLnN2Yy52MS5FcnJvck91dHB1dEgAQgkKB2NvbnRlbnQiKgoMU3RyZWFtT3V0cHV0EgwKBG5hbWUYASABKAkSDAoEdGV4dBgCIAEoCSJrCg1EaXNwbGF5T3V0cHV0Ei0KBGRhdGEYASADKAsyHy5zdmMudjEuRGlzcGxheU91dHB1dC5EYXRhRW50cnkaKwoJRGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiPwoLRXJyb3JPdXRwdXQSDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXRyYWNlYmFjaxgDIAEoCSI9ChRMaXN0Tm90ZWJvb2tzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJVChVMaXN0Tm90ZWJvb2tzUmVzcG9uc2USIwoJbm90ZWJvb2tzGAEgAygLMhAuc3ZjLnYxLk5vdGVib29rEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJVChJHZXROb3RlYm9va1JlcXVlc3QSDAoCaWQYASABKAlIABIPCgV0aXRsZRgCIAEoCUgAEhcKD2luY2x1ZGVfb3V0cHV0cxgDIAEoCEIHCgVuYW1lZCJeChNHZXROb3RlYm9va1Jlc3BvbnNlEiIKCG5vdGVib29rGAEgASgLMhAuc3ZjLnYxLk5vdGVib29rEiMKBWNlbGxzGAIgAygLMhQuc3ZjLnYxLk5vdGVib29rQ2VsbCI7ChVDcmVhdGVOb3RlYm9va1JlcXVlc3QSDQoFdGl0bGUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkiPAoWQ3JlYXRlTm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayIjChVEZWxldGVOb3RlYm9va1JlcXVlc3QSCgoCaWQYASABKAkiPAoWRGVsZXRlTm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayJ5Cg5BZGRDZWxsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIeCgRraW5kGAIgASgOMhAuc3ZjLnYxLkNlbGxLaW5kEg4KBnNvdXJjZRgDIAEoCRIVCghwb3NpdGlvbhgEIAEoBUgAiAEBQgsKCV9wb3NpdGlvbiI1Cg9BZGRDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiRwoPRWRpdENlbGxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg8KB2NlbGxfaWQYAiABKAkSDgoGc291cmNlGAMgASgJIjYKEEVkaXRDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiSQoPTW92ZUNlbGxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg8KB2NlbGxfaWQYAiABKAkSEAoIcG9zaXRpb24YAyABKAUiNwoQTW92ZUNlbGxSZXNwb25zZRIjCgVjZWxscxgBIAMoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiOQoRUmVtb3ZlQ2VsbFJlcXVlc3QSEwoLbm90ZWJvb2tfaWQYASABKAkSDwoHY2VsbF9pZBgCIAEoCSI4ChJSZW1vdmVDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiNgoOUnVuQ2VsbFJlcXVlc3QSEwoLbm90ZWJvb2tfaWQYASABKAkSDwoHY2VsbF9pZBgCIAEoCSJZCg9SdW5DZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwSIgoIbm90ZWJvb2sYAiABKAsyEC5zdmMudjEuTm90ZWJvb2siOQoSRXhlY3V0ZUNvZGVSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg4KBnNvdXJjZRgCIAEoCSI4ChBXYXRjaENlbGxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg8KB2NlbGxfaWQYAiABKAkibwoRV2F0Y2hDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwSIwoHb3V0cHV0cxgCIAMoCzISLnN2Yy52MS5DZWxsT3V0cHV0EhEKCXJlc3RhcnRlZBgDIAEoCCItChZJbnRlcnJ1cHRLZXJuZWxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJIj0KF0ludGVycnVwdEtlcm5lbFJlc3BvbnNlEiIKCG5vdGVib29rGAEgASgLMhAuc3ZjLnYxLk5vdGVib29rIigKEVN0b3BLZXJuZWxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJIjgKElN0b3BLZXJuZWxSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayIjChVFeHBvcnROb3RlYm9va1JlcXVlc3QSCgoCaWQYASABKAkiSwoWRXhwb3J0Tm90ZWJvb2tSZXNwb25zZRINCgVpcHluYhgBIAEoCRIiCghub3RlYm9vaxgCIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayI1ChVJbXBvcnROb3RlYm9va1JlcXVlc3QSDQoFdGl0bGUYASABKAkSDQoFaXB5bmIYAiABKAkiPAoWSW1wb3J0Tm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vaypRCghDZWxsS2luZBIZChVDRUxMX0tJTkRfVU5TUEVDSUZJRUQQABISCg5DRUxMX0tJTkRfQ09ERRABEhYKEkNFTExfS0lORF9NQVJLRE9XThACKrgBCglDZWxsU3RhdGUSGgoWQ0VMTF9TVEFURV9VTlNQRUNJRklFRBAAEhMKD0NFTExfU1RBVEVfSURMRRABEhUKEUNFTExfU1RBVEVfUVVFVUVEEAISFgoSQ0VMTF9TVEFURV9SVU5OSU5HEAMSGAoUQ0VMTF9TVEFURV9TVUNDRUVERUQQBBIVChFDRUxMX1NUQVRFX0ZBSUxFRBAFEhoKFkNFTExfU1RBVEVfSU5URVJSVVBURUQQBiqMAQoLS2VybmVsU3RhdGUSHAoYS0VSTkVMX1NUQVRFX1VOU1BFQ0lGSUVEEAASGQoVS0VSTkVMX1NUQVRFX1NUQVJUSU5HEAESFQoRS0VSTkVMX1NUQVRFX0lETEUQAhIVChFLRVJORUxfU1RBVEVfQlVTWRADEhYKEktFUk5FTF9TVEFURV9FTkRFRBAEMsoJCg9Ob3RlYm9va1NlcnZpY2USVQoNTGlzdE5vdGVib29rcxIcLnN2Yy52MS5MaXN0Tm90ZWJvb2tzUmVxdWVzdBodLnN2Yy52MS5MaXN0Tm90ZWJvb2tzUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0Tm90ZWJvb2sSGi5zdmMudjEuR2V0Tm90ZWJvb2tSZXF1ZXN0Ghsuc3ZjLnYxLkdldE5vdGVib29rUmVzcG9uc2UiB5ACAYi1GAMSVQoOQ3JlYXRlTm90ZWJvb2sSHS5zdmMudjEuQ3JlYXRlTm90ZWJvb2tSZXF1ZXN0Gh4uc3ZjLnYxLkNyZWF0ZU5vdGVib29rUmVzcG9uc2UiBIi1GAUSVQoORGVsZXRlTm90ZWJvb2sSHS5zdmMudjEuRGVsZXRlTm90ZWJvb2tSZXF1ZXN0Gh4uc3ZjLnYxLkRlbGV0ZU5vdGVib29rUmVzcG9uc2UiBIi1GAUSRgoHQWRkQ2VsbBIWLnN2Yy52MS5BZGRDZWxsUmVxdWVzdBoXLnN2Yy52MS5BZGRDZWxsUmVzcG9uc2UiCoi1GAWQtRiAgCASSQoIRWRpdENlbGwSFy5zdmMudjEuRWRpdENlbGxSZXF1ZXN0Ghguc3ZjLnYxLkVkaXRDZWxsUmVzcG9uc2UiCoi1GAWQtRiAgCASQwoITW92ZUNlbGwSFy5zdmMudjEuTW92ZUNlbGxSZXF1ZXN0Ghguc3ZjLnYxLk1vdmVDZWxsUmVzcG9uc2UiBIi1GAUSSQoKUmVtb3ZlQ2VsbBIZLnN2Yy52MS5SZW1vdmVDZWxsUmVxdWVzdBoaLnN2Yy52MS5SZW1vdmVDZWxsUmVzcG9uc2UiBIi1GAUSQAoHUnVuQ2VsbBIWLnN2Yy52MS5SdW5DZWxsUmVxdWVzdBoXLnN2Yy52MS5SdW5DZWxsUmVzcG9uc2UiBIi1GAUSUgoLRXhlY3V0ZUNvZGUSGi5zdmMudjEuRXhlY3V0ZUNvZGVSZXF1ZXN0Ghkuc3ZjLnYxLldhdGNoQ2VsbFJlc3BvbnNlIgqItRgFkLUYgIAgMAESSwoJV2F0Y2hDZWxsEhguc3ZjLnYxLldhdGNoQ2VsbFJlcXVlc3QaGS5zdmMudjEuV2F0Y2hDZWxsUmVzcG9uc2UiB5ACAYi1GAMwARJYCg9JbnRlcnJ1cHRLZXJuZWwSHi5zdmMudjEuSW50ZXJydXB0S2VybmVsUmVxdWVzdBofLnN2Yy52MS5JbnRlcnJ1cHRLZXJuZWxSZXNwb25zZSIEiLUYBRJJCgpTdG9wS2VybmVsEhkuc3ZjLnYxLlN0b3BLZXJuZWxSZXF1ZXN0Ghouc3ZjLnYxLlN0b3BLZXJuZWxSZXNwb25zZSIEiLUYBRJYCg5FeHBvcnROb3RlYm9vaxIdLnN2Yy52MS5FeHBvcnROb3RlYm9va1JlcXVlc3QaHi5zdmMudjEuRXhwb3J0Tm90ZWJvb2tSZXNwb25zZSIHkAIBiLUYAxJcCg5JbXBvcnROb3RlYm9vaxIdLnN2Yy52MS5JbXBvcnROb3RlYm9va1JlcXVlc3QaHi5zdmMudjEuSW1wb3J0Tm90ZWJvb2tSZXNwb25zZSILiLUYBZC1GICAgBBiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChVzdmMvdjEvbm90ZWJvb2sucHJvdG8SBnN2Yy52MSL3AQoITm90ZWJvb2sSCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSJgoGa2VybmVsGAQgASgLMhYuc3ZjLnYxLk5vdGVib29rS2VybmVsEhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY2VsbF9jb3VudBgIIAEoBRILCgN1cmwYCSABKAki5QEKDk5vdGVib29rS2VybmVsEiIKBXN0YXRlGAEgASgOMhMuc3ZjLnYxLktlcm5lbFN0YXRlEhUKDWRlcGxveW1lbnRfaWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEgwKBG5vZGUYBCABKAkSDwoHcHJvY2VzcxgFIAEoCRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDZW5kGAggASgJIqECCgxOb3RlYm9va0NlbGwSCgoCaWQYASABKAkSHgoEa2luZBgCIAEoDjIQLnN2Yy52MS5DZWxsS2luZBIOCgZzb3VyY2UYAyABKAkSIAoFc3RhdGUYBCABKA4yES5zdmMudjEuQ2VsbFN0YXRlEhwKD2V4ZWN1dGlvbl9jb3VudBgFIAEoBUgAiAEBEi4KCnN0YXJ0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIjCgdvdXRwdXRzGAggAygLMhIuc3ZjLnYxLkNlbGxPdXRwdXRCEgoQX2V4ZWN1dGlvbl9jb3VudCK4AQoKQ2VsbE91dHB1dBImCgZzdHJlYW0YASABKAsyFC5zdmMudjEuU3RyZWFtT3V0cHV0SAASKAoHZGlzcGxheRgCIAEoCzIVLnN2Yy52MS5EaXNwbGF5T3V0cHV0SAASJwoGcmVzdWx0GAMgASgLMhUuc3ZjLnYxLkRpc3BsYXlPdXRwdXRIABIkCgVlcnJvchgEIAEoCzITLnN2Yy52MS5FcnJvck91dHB1dEgAQgkKB2NvbnRlbnQiKgoMU3RyZWFtT3V0cHV0EgwKBG5hbWUYASABKAkSDAoEdGV4dBgCIAEoCSJrCg1EaXNwbGF5T3V0cHV0Ei0KBGRhdGEYASADKAsyHy5zdmMudjEuRGlzcGxheU91dHB1dC5EYXRhRW50cnkaKwoJRGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiPwoLRXJyb3JPdXRwdXQSDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXRyYWNlYmFjaxgDIAEoCSI9ChRMaXN0Tm90ZWJvb2tzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJVChVMaXN0Tm90ZWJvb2tzUmVzcG9uc2USIwoJbm90ZWJvb2tzGAEgAygLMhAuc3ZjLnYxLk5vdGVib29rEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJVChJHZXROb3RlYm9va1JlcXVlc3QSDAoCaWQYASABKAlIABIPCgV0aXRsZRgCIAEoCUgAEhcKD2luY2x1ZGVfb3V0cHV0cxgDIAEoCEIHCgVuYW1lZCJeChNHZXROb3RlYm9va1Jlc3BvbnNlEiIKCG5vdGVib29rGAEgASgLMhAuc3ZjLnYxLk5vdGVib29rEiMKBWNlbGxzGAIgAygLMhQuc3ZjLnYxLk5vdGVib29rQ2VsbCI7ChVDcmVhdGVOb3RlYm9va1JlcXVlc3QSDQoFdGl0bGUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkiPAoWQ3JlYXRlTm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayIjChVEZWxldGVOb3RlYm9va1JlcXVlc3QSCgoCaWQYASABKAkiPAoWRGVsZXRlTm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayJ5Cg5BZGRDZWxsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIeCgRraW5kGAIgASgOMhAuc3ZjLnYxLkNlbGxLaW5kEg4KBnNvdXJjZRgDIAEoCRIVCghwb3NpdGlvbhgEIAEoBUgAiAEBQgsKCV9wb3NpdGlvbiI1Cg9BZGRDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiRwoPRWRpdENlbGxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg8KB2NlbGxfaWQYAiABKAkSDgoGc291cmNlGAMgASgJIjYKEEVkaXRDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiSQoPTW92ZUNlbGxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg8KB2NlbGxfaWQYAiABKAkSEAoIcG9zaXRpb24YAyABKAUiNwoQTW92ZUNlbGxSZXNwb25zZRIjCgVjZWxscxgBIAMoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiOQoRUmVtb3ZlQ2VsbFJlcXVlc3QSEwoLbm90ZWJvb2tfaWQYASABKAkSDwoHY2VsbF9pZBgCIAEoCSI4ChJSZW1vdmVDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiNgoOUnVuQ2VsbFJlcXVlc3QSEwoLbm90ZWJvb2tfaWQYASABKAkSDwoHY2VsbF9pZBgCIAEoCSJZCg9SdW5DZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwSIgoIbm90ZWJvb2sYAiABKAsyEC5zdmMudjEuTm90ZWJvb2siOAoQV2F0Y2hDZWxsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIPCgdjZWxsX2lkGAIgASgJIm8KEVdhdGNoQ2VsbFJlc3BvbnNlEiIKBGNlbGwYASABKAsyFC5zdmMudjEuTm90ZWJvb2tDZWxsEiMKB291dHB1dHMYAiADKAsyEi5zdmMudjEuQ2VsbE91dHB1dBIRCglyZXN0YXJ0ZWQYAyABKAgiPgoWSW50ZXJydXB0S2VybmVsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIPCgdjZWxsX2lkGAIgASgJIj0KF0ludGVycnVwdEtlcm5lbFJlc3BvbnNlEiIKCG5vdGVib29rGAEgASgLMhAuc3ZjLnYxLk5vdGVib29rIigKEVN0b3BLZXJuZWxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJIjgKElN0b3BLZXJuZWxSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayIjChVFeHBvcnROb3RlYm9va1JlcXVlc3QSCgoCaWQYASABKAkiSwoWRXhwb3J0Tm90ZWJvb2tSZXNwb25zZRINCgVpcHluYhgBIAEoCRIiCghub3RlYm9vaxgCIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayI1ChVJbXBvcnROb3RlYm9va1JlcXVlc3QSDQoFdGl0bGUYASABKAkSDQoFaXB5bmIYAiABKAkiPAoWSW1wb3J0Tm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vaypRCghDZWxsS2luZBIZChVDRUxMX0tJTkRfVU5TUEVDSUZJRUQQABISCg5DRUxMX0tJTkRfQ09ERRABEhYKEkNFTExfS0lORF9NQVJLRE9XThACKrgBCglDZWxsU3RhdGUSGgoWQ0VMTF9TVEFURV9VTlNQRUNJRklFRBAAEhMKD0NFTExfU1RBVEVfSURMRRABEhUKEUNFTExfU1RBVEVfUVVFVUVEEAISFgoSQ0VMTF9TVEFURV9SVU5OSU5HEAMSGAoUQ0VMTF9TVEFURV9TVUNDRUVERUQQBBIVChFDRUxMX1NUQVRFX0ZBSUxFRBAFEhoKFkNFTExfU1RBVEVfSU5URVJSVVBURUQQBiqMAQoLS2VybmVsU3RhdGUSHAoYS0VSTkVMX1NUQVRFX1VOU1BFQ0lGSUVEEAASGQoVS0VSTkVMX1NUQVRFX1NUQVJUSU5HEAESFQoRS0VSTkVMX1NUQVRFX0lETEUQAhIVChFLRVJORUxfU1RBVEVfQlVTWRADEhYKEktFUk5FTF9TVEFURV9FTkRFRBAEMvYICg9Ob3RlYm9va1NlcnZpY2USVQoNTGlzdE5vdGVib29rcxIcLnN2Yy52MS5MaXN0Tm90ZWJvb2tzUmVxdWVzdBodLnN2Yy52MS5MaXN0Tm90ZWJvb2tzUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0Tm90ZWJvb2sSGi5zdmMudjEuR2V0Tm90ZWJvb2tSZXF1ZXN0Ghsuc3ZjLnYxLkdldE5vdGVib29rUmVzcG9uc2UiB5ACAYi1GAMSVQoOQ3JlYXRlTm90ZWJvb2sSHS5zdmMudjEuQ3JlYXRlTm90ZWJvb2tSZXF1ZXN0Gh4uc3ZjLnYxLkNyZWF0ZU5vdGVib29rUmVzcG9uc2UiBIi1GAUSVQoORGVsZXRlTm90ZWJvb2sSHS5zdmMudjEuRGVsZXRlTm90ZWJvb2tSZXF1ZXN0Gh4uc3ZjLnYxLkRlbGV0ZU5vdGVib29rUmVzcG9uc2UiBIi1GAUSRgoHQWRkQ2VsbBIWLnN2Yy52MS5BZGRDZWxsUmVxdWVzdBoXLnN2Yy52MS5BZGRDZWxsUmVzcG9uc2UiCoi1GAWQtRiAgCASSQoIRWRpdENlbGwSFy5zdmMudjEuRWRpdENlbGxSZXF1ZXN0Ghguc3ZjLnYxLkVkaXRDZWxsUmVzcG9uc2UiCoi1GAWQtRiAgCASQwoITW92ZUNlbGwSFy5zdmMudjEuTW92ZUNlbGxSZXF1ZXN0Ghguc3ZjLnYxLk1vdmVDZWxsUmVzcG9uc2UiBIi1GAUSSQoKUmVtb3ZlQ2VsbBIZLnN2Yy52MS5SZW1vdmVDZWxsUmVxdWVzdBoaLnN2Yy52MS5SZW1vdmVDZWxsUmVzcG9uc2UiBIi1GAUSQAoHUnVuQ2VsbBIWLnN2Yy52MS5SdW5DZWxsUmVxdWVzdBoXLnN2Yy52MS5SdW5DZWxsUmVzcG9uc2UiBIi1GAUSSwoJV2F0Y2hDZWxsEhguc3ZjLnYxLldhdGNoQ2VsbFJlcXVlc3QaGS5zdmMudjEuV2F0Y2hDZWxsUmVzcG9uc2UiB5ACAYi1GAMwARJYCg9JbnRlcnJ1cHRLZXJuZWwSHi5zdmMudjEuSW50ZXJydXB0S2VybmVsUmVxdWVzdBofLnN2Yy52MS5JbnRlcnJ1cHRLZXJuZWxSZXNwb25zZSIEiLUYBRJJCgpTdG9wS2VybmVsEhkuc3ZjLnYxLlN0b3BLZXJuZWxSZXF1ZXN0Ghouc3ZjLnYxLlN0b3BLZXJuZWxSZXNwb25zZSIEiLUYBRJYCg5FeHBvcnROb3RlYm9vaxIdLnN2Yy52MS5FeHBvcnROb3RlYm9va1JlcXVlc3QaHi5zdmMudjEuRXhwb3J0Tm90ZWJvb2tSZXNwb25zZSIHkAIBiLUYAxJcCg5JbXBvcnROb3RlYm9vaxIdLnN2Yy52MS5JbXBvcnROb3RlYm9va1JlcXVlc3QaHi5zdmMudjEuSW1wb3J0Tm90ZWJvb2tSZXNwb25zZSILiLUYBZC1GICAgBBiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * A notebook.
@@ -1527,55 +1527,6 @@ export const RunCellResponseSchema: GenMessage<RunCellResponse, {jsonType: RunCe
   messageDesc(file_svc_v1_notebook, 24);
 
 /**
- * Request of ExecuteCode.
- *
- * @generated from message svc.v1.ExecuteCodeRequest
- */
-export type ExecuteCodeRequest = Message<"svc.v1.ExecuteCodeRequest"> & {
-  /**
-   * Id of the notebook.
-   *
-   * @generated from field: string notebook_id = 1;
-   */
-  notebookId: string;
-
-  /**
-   * Source, of at most 65,536 characters.
-   *
-   * @generated from field: string source = 2;
-   */
-  source: string;
-};
-
-/**
- * Request of ExecuteCode.
- *
- * @generated from message svc.v1.ExecuteCodeRequest
- */
-export type ExecuteCodeRequestJson = {
-  /**
-   * Id of the notebook.
-   *
-   * @generated from field: string notebook_id = 1;
-   */
-  notebookId?: string;
-
-  /**
-   * Source, of at most 65,536 characters.
-   *
-   * @generated from field: string source = 2;
-   */
-  source?: string;
-};
-
-/**
- * Describes the message svc.v1.ExecuteCodeRequest.
- * Use `create(ExecuteCodeRequestSchema)` to create a new message.
- */
-export const ExecuteCodeRequestSchema: GenMessage<ExecuteCodeRequest, {jsonType: ExecuteCodeRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 25);
-
-/**
  * Request of WatchCell.
  *
  * @generated from message svc.v1.WatchCellRequest
@@ -1622,10 +1573,10 @@ export type WatchCellRequestJson = {
  * Use `create(WatchCellRequestSchema)` to create a new message.
  */
 export const WatchCellRequestSchema: GenMessage<WatchCellRequest, {jsonType: WatchCellRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 26);
+  messageDesc(file_svc_v1_notebook, 25);
 
 /**
- * Response of WatchCell and ExecuteCode.
+ * Response of WatchCell.
  *
  * @generated from message svc.v1.WatchCellResponse
  */
@@ -1654,7 +1605,7 @@ export type WatchCellResponse = Message<"svc.v1.WatchCellResponse"> & {
 };
 
 /**
- * Response of WatchCell and ExecuteCode.
+ * Response of WatchCell.
  *
  * @generated from message svc.v1.WatchCellResponse
  */
@@ -1687,7 +1638,7 @@ export type WatchCellResponseJson = {
  * Use `create(WatchCellResponseSchema)` to create a new message.
  */
 export const WatchCellResponseSchema: GenMessage<WatchCellResponse, {jsonType: WatchCellResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 27);
+  messageDesc(file_svc_v1_notebook, 26);
 
 /**
  * Request of InterruptKernel.
@@ -1701,6 +1652,13 @@ export type InterruptKernelRequest = Message<"svc.v1.InterruptKernelRequest"> & 
    * @generated from field: string notebook_id = 1;
    */
   notebookId: string;
+
+  /**
+   * Id of the only cell that is meant; empty = all that wait or run.
+   *
+   * @generated from field: string cell_id = 2;
+   */
+  cellId: string;
 };
 
 /**
@@ -1715,6 +1673,13 @@ export type InterruptKernelRequestJson = {
    * @generated from field: string notebook_id = 1;
    */
   notebookId?: string;
+
+  /**
+   * Id of the only cell that is meant; empty = all that wait or run.
+   *
+   * @generated from field: string cell_id = 2;
+   */
+  cellId?: string;
 };
 
 /**
@@ -1722,7 +1687,7 @@ export type InterruptKernelRequestJson = {
  * Use `create(InterruptKernelRequestSchema)` to create a new message.
  */
 export const InterruptKernelRequestSchema: GenMessage<InterruptKernelRequest, {jsonType: InterruptKernelRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 28);
+  messageDesc(file_svc_v1_notebook, 27);
 
 /**
  * Response of InterruptKernel.
@@ -1757,7 +1722,7 @@ export type InterruptKernelResponseJson = {
  * Use `create(InterruptKernelResponseSchema)` to create a new message.
  */
 export const InterruptKernelResponseSchema: GenMessage<InterruptKernelResponse, {jsonType: InterruptKernelResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 29);
+  messageDesc(file_svc_v1_notebook, 28);
 
 /**
  * Request of StopKernel.
@@ -1792,7 +1757,7 @@ export type StopKernelRequestJson = {
  * Use `create(StopKernelRequestSchema)` to create a new message.
  */
 export const StopKernelRequestSchema: GenMessage<StopKernelRequest, {jsonType: StopKernelRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 30);
+  messageDesc(file_svc_v1_notebook, 29);
 
 /**
  * Response of StopKernel.
@@ -1827,7 +1792,7 @@ export type StopKernelResponseJson = {
  * Use `create(StopKernelResponseSchema)` to create a new message.
  */
 export const StopKernelResponseSchema: GenMessage<StopKernelResponse, {jsonType: StopKernelResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 31);
+  messageDesc(file_svc_v1_notebook, 30);
 
 /**
  * Request of ExportNotebook.
@@ -1862,7 +1827,7 @@ export type ExportNotebookRequestJson = {
  * Use `create(ExportNotebookRequestSchema)` to create a new message.
  */
 export const ExportNotebookRequestSchema: GenMessage<ExportNotebookRequest, {jsonType: ExportNotebookRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 32);
+  messageDesc(file_svc_v1_notebook, 31);
 
 /**
  * Response of ExportNotebook.
@@ -1911,7 +1876,7 @@ export type ExportNotebookResponseJson = {
  * Use `create(ExportNotebookResponseSchema)` to create a new message.
  */
 export const ExportNotebookResponseSchema: GenMessage<ExportNotebookResponse, {jsonType: ExportNotebookResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 33);
+  messageDesc(file_svc_v1_notebook, 32);
 
 /**
  * Request of ImportNotebook.
@@ -1960,7 +1925,7 @@ export type ImportNotebookRequestJson = {
  * Use `create(ImportNotebookRequestSchema)` to create a new message.
  */
 export const ImportNotebookRequestSchema: GenMessage<ImportNotebookRequest, {jsonType: ImportNotebookRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 34);
+  messageDesc(file_svc_v1_notebook, 33);
 
 /**
  * Response of ImportNotebook.
@@ -1995,7 +1960,7 @@ export type ImportNotebookResponseJson = {
  * Use `create(ImportNotebookResponseSchema)` to create a new message.
  */
 export const ImportNotebookResponseSchema: GenMessage<ImportNotebookResponse, {jsonType: ImportNotebookResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 35);
+  messageDesc(file_svc_v1_notebook, 34);
 
 /**
  * What a cell is.
@@ -2267,17 +2232,6 @@ export const NotebookService: GenService<{
     output: typeof RunCellResponseSchema;
   },
   /**
-   * Adds a cell of code after all others, has it run as RunCell does, and tells what it gives until
-   * it ends. When the caller ends the stream before, the cell is interrupted.
-   *
-   * @generated from rpc svc.v1.NotebookService.ExecuteCode
-   */
-  executeCode: {
-    methodKind: "server_streaming";
-    input: typeof ExecuteCodeRequestSchema;
-    output: typeof WatchCellResponseSchema;
-  },
-  /**
    * What the current run of a cell has given until now, and what it gives until it ends.
    *
    * @generated from rpc svc.v1.NotebookService.WatchCell
@@ -2288,8 +2242,8 @@ export const NotebookService: GenService<{
     output: typeof WatchCellResponseSchema;
   },
   /**
-   * Interrupts the cell that runs, as Ctrl-C does, and takes back those that wait. The kernel and
-   * its names stay. FAILED_PRECONDITION when no cell waits or runs.
+   * Interrupts the cell that runs, as Ctrl-C does, and takes back those that wait; or does so with
+   * one cell alone. The kernel and its names stay. FAILED_PRECONDITION when no cell waits or runs.
    *
    * @generated from rpc svc.v1.NotebookService.InterruptKernel
    */

@@ -730,7 +730,7 @@ export async function openParts({
       protection: (await configurations()).protection,
       processes: await processes(),
       logs: logRecorder,
-      ...{ folder, node: node(), bus, clock, log },
+      ...{ folder, node: node(), bus, clock, log, idleMs: options.kernelIdleMs },
     });
   });
   const monitors = once(async () => {

@@ -73,10 +73,11 @@ export interface Notebooks {
   run(target: DeploymentTarget, notebook: NotebookRecord, cellId: string): Promise<CellRecord>;
   /** How a cell stands and what it gives, until its current run ends. */
   watch(notebook: NotebookRecord, cellId: string, signal: AbortSignal): AsyncIterable<OutputsRead>;
-  /** Takes a run back that waits, interrupts one that goes on, and leaves one that has ended. */
-  giveUp(notebook: NotebookRecord, cell: CellRecord): Promise<void>;
-  /** Interrupts what runs, and takes back what waits. */
-  interrupt(notebook: NotebookRecord): Promise<NotebookRecord>;
+  /**
+   * Interrupts what runs, and takes back what waits.
+   * @param cellId the only cell that is meant; empty = all
+   */
+  interrupt(notebook: NotebookRecord, cellId: string): Promise<NotebookRecord>;
   /** Ends the kernel. */
   stop(notebook: NotebookRecord): Promise<NotebookRecord>;
   /** Ends the kernels of this node. */
@@ -177,16 +178,6 @@ export async function createNotebooks(options: NotebooksOptions): Promise<Notebo
       kernels.start(notebook, started);
       return (await reread(notebook)).kernel as KernelRecord;
     }
-  };
-
-  const requireKernel = async (given: NotebookRecord, asked: "interrupt" | "stop"): Promise<NotebookRecord> => {
-    const notebook = await settled(given);
-    if (!(await store.askKernel(notebook.id, asked)))
-      throw new Failure("failed_precondition", `Notebook '${notebook.title}' has no kernel that runs.`, {
-        hint: "`svc notebook exec` runs a cell, and starts one.",
-      });
-    changed(notebook);
-    return reread(notebook);
   };
 
   return {
@@ -321,23 +312,28 @@ export async function createNotebooks(options: NotebooksOptions): Promise<Notebo
       }
     },
 
-    async giveUp(notebook, { id, run }) {
-      const now = await store.cell(notebook.id, id);
-      if (!now || now.run !== run || !isOpen(now.state)) return;
-      if ((await store.unqueueCells(notebook.id, id)) === 0) await store.askKernel(notebook.id, "interrupt");
-      changed(notebook);
-    },
-
-    async interrupt(notebook) {
-      const asked = await requireKernel(notebook, "interrupt");
-      if (asked.kernel?.state !== "busy" && (await store.unqueueCells(notebook.id)) === 0)
+    async interrupt(given, cellId) {
+      const notebook = await settled(given);
+      const cells = cellId === "" ? await store.cells(notebook.id) : [await store.cell(notebook.id, cellId)];
+      if (cells[0] === undefined && cellId !== "") throw noCell(notebook, cellId);
+      const isRunning = cells.some((cell) => cell?.state === "running");
+      const taken = await store.unqueueCells(notebook.id, cellId || undefined);
+      if (!(isRunning && (await store.askKernel(notebook.id, "interrupt"))) && taken === 0)
         throw new Failure("failed_precondition", `No cell of notebook '${notebook.title}' waits or runs.`);
-      await store.unqueueCells(notebook.id);
       changed(notebook);
-      return asked;
+      return reread(notebook);
     },
 
-    stop: (notebook) => requireKernel(notebook, "stop"),
+    async stop(given) {
+      const notebook = await settled(given);
+      if (!(await store.askKernel(notebook.id, "stop")))
+        throw new Failure("failed_precondition", `Notebook '${notebook.title}' has no kernel that runs.`, {
+          hint: "`svc notebook exec` runs a cell, and starts one.",
+        });
+      changed(notebook);
+      return reread(notebook);
+    },
+
     close: () => kernels.close(),
   };
 }

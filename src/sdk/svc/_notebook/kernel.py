@@ -40,7 +40,7 @@ from .._worker.protocol import Connection, Message
 from .._worker.raised import Project
 from .._worker.worker import end_with_server
 from . import display
-from .cells import CellFiles, compile_cell
+from .cells import CellFiles, Compiled, compile_cell
 from .output import Output, Stream
 from .rich import bundle
 
@@ -115,8 +115,7 @@ class Kernel:
             compiled = compile_cell(source, path)
             self.module.__dict__["__file__"] = path
             self._is_running = True
-            self._result(compiled.statements)
-            value = None if compiled.value is None else self._result(compiled.value)
+            value = self._value(compiled)
             if value is not None:
                 self.module.__dict__["_"] = value
                 self._add("result", bundle(value))
@@ -128,15 +127,26 @@ class Kernel:
             self._fail(error)
             return "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
 
-    def _result(self, code: Any) -> Any:
-        """What code gives; of one that awaits at its top, what the event loop gives for it."""
-        given = eval(code, self.module.__dict__)
-        if not code.co_flags & inspect.CO_COROUTINE:
-            return given
+    def _value(self, compiled: Compiled) -> Any:
+        """Runs a cell and returns the value of its last expression; one that awaits at its top is run by
+        the event loop.
+        """
+        parts = [code for code in compiled if code is not None]
+        if not any(code.co_flags & inspect.CO_COROUTINE for code in parts):
+            given = [eval(code, self.module.__dict__) for code in parts]
+            return None if compiled.value is None else given[-1]
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self._loop)
-        return self._loop.run_until_complete(given)
+        return self._loop.run_until_complete(self._awaited(compiled))
+
+    async def _awaited(self, compiled: Compiled) -> Any:
+        value = None
+        for code in compiled:
+            value = None if code is None else eval(code, self.module.__dict__)
+            if code is not None and code.co_flags & inspect.CO_COROUTINE:
+                value = await value
+        return value
 
     def _show_figures(self) -> None:
         figures = sys.modules.get(_FIGURES)
@@ -190,7 +200,6 @@ def main(argv: List[str]) -> NoReturn:
     faulthandler.enable(all_threads=False)
     os.environ.setdefault("MPLBACKEND", f"module://{_FIGURES}")
     logging.basicConfig(level=level_from(os.environ.get("SVC_LOG_LEVEL", "WARNING")), format="%(levelname)s %(name)s: %(message)s", stream=_Now())
-    logging.captureWarnings(True)
     Kernel(connection, Project(arguments.root), CellFiles(arguments.cells)).serve()
 
 

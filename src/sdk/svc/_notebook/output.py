@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import threading
+import time
 from typing import Any, Callable, Dict, List, TextIO
 
 from .rich import well_formed
@@ -18,8 +19,8 @@ ENOUGH = 64 * 1024
 
 
 class Output:
-    """The output of the cell that runs. Text is gathered for a moment; what is shown is sent at once,
-    after the text before it.
+    """The output of the cell that runs. Text that follows other text closely is gathered for a moment;
+    what is shown is sent at once, after the text before it.
     """
 
     def __init__(self, send: Send) -> None:
@@ -32,13 +33,14 @@ class Output:
         self._is_cut = False
         self._wake = threading.Event()
         self._is_child = False
+        self._sent_at = 0.0
         os.register_at_fork(after_in_child=self._in_child)
         threading.Thread(target=self._send_in_time, name="svc-output", daemon=True).start()
 
     def begin(self, run: str, limit: int) -> None:
         """Says what follows is of a run, which may give so many characters."""
         with self._lock:
-            self._run, self._left, self._is_cut = run, limit, False
+            self._run, self._left, self._is_cut, self._sent_at = run, limit, False, 0.0
 
     def end(self) -> None:
         """Sends what is gathered. What comes until the next run has no place."""
@@ -65,7 +67,7 @@ class Output:
                 last["texts"].append(text)
             else:
                 self._pieces.append({"kind": "stream", "stream": stream, "texts": [text]})
-            if self._gathered >= ENOUGH:
+            if self._gathered >= ENOUGH or time.monotonic() - self._sent_at > PAUSE:
                 self._flush()
             else:
                 self._wake.set()
@@ -95,6 +97,7 @@ class Output:
 
     def _flush(self) -> None:
         pieces, self._pieces, self._gathered = self._pieces, [], 0
+        self._sent_at = time.monotonic()
         if pieces:
             outputs = [{"kind": "stream", "stream": piece["stream"], "text": "".join(piece["texts"])} for piece in pieces]
             self._send({"type": "OUTPUT", "run": self._run, "outputs": outputs})

@@ -35,7 +35,6 @@ import type { CellKind, CellOutput, CellState } from "../../../domain/notebook/n
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
-import type { Notebooks } from "../../notebooks/notebooks.ts";
 import type { CellRecord, KernelRecord, NotebookRecord } from "../../stores/metadata/notebooks.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -75,17 +74,6 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const titleOf = (title: string, description: string, context: HandlerContext) => ({
     ...{ title, description, createdBy: callerOf(context).clientId },
   });
-
-  async function* watched(notebooks: Notebooks, notebook: NotebookRecord, cellId: string, context: HandlerContext) {
-    const signal = AbortSignal.any([context.signal, platform.stopping]);
-    try {
-      for await (const { cell, outputs, isOtherRun } of notebooks.watch(notebook, cellId, signal))
-        yield create(WatchCellResponseSchema, { cell: cellMessage(cell), outputs: outputs.map(outputMessage), restarted: isOtherRun });
-    } catch (error) {
-      if (platform.stopping.aborted) throw new Failure("unavailable", "The server stops.", { hint: "Try again." });
-      throw error;
-    }
-  }
 
   router.service(NotebookService, {
     async listNotebooks({ pageSize, pageToken }, context) {
@@ -154,25 +142,21 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return create(RunCellResponseSchema, { cell: cellMessage(cell), notebook: shown(now, context) });
     },
 
-    async *executeCode({ notebookId, source }, context) {
-      const { target, notebooks, notebook } = await found(notebookId, context);
-      const { id } = await notebooks.addCell(notebook, { kind: "code", source });
-      const cell = await notebooks.run(target, notebook, id);
+    async *watchCell({ notebookId, cellId }, context) {
+      const { notebooks, notebook } = await found(notebookId, context);
+      const signal = AbortSignal.any([context.signal, platform.stopping]);
       try {
-        yield* watched(notebooks, notebook, id, context);
-      } finally {
-        await notebooks.giveUp(notebook, cell);
+        for await (const { cell, outputs, isOtherRun } of notebooks.watch(notebook, cellId, signal))
+          yield create(WatchCellResponseSchema, { cell: cellMessage(cell), outputs: outputs.map(outputMessage), restarted: isOtherRun });
+      } catch (error) {
+        if (platform.stopping.aborted) throw new Failure("unavailable", "The server stops.", { hint: "Try again." });
+        throw error;
       }
     },
 
-    async *watchCell({ notebookId, cellId }, context) {
+    async interruptKernel({ notebookId, cellId }, context) {
       const { notebooks, notebook } = await found(notebookId, context);
-      yield* watched(notebooks, notebook, cellId, context);
-    },
-
-    async interruptKernel({ notebookId }, context) {
-      const { notebooks, notebook } = await found(notebookId, context);
-      return create(InterruptKernelResponseSchema, { notebook: shown(await notebooks.interrupt(notebook), context) });
+      return create(InterruptKernelResponseSchema, { notebook: shown(await notebooks.interrupt(notebook, cellId), context) });
     },
 
     async stopKernel({ notebookId }, context) {
