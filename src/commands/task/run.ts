@@ -2,7 +2,6 @@ import type { LogLine } from "../../../gen/svc/v1/log_pb.ts";
 import { type Task, TaskState } from "../../../gen/svc/v1/task_pb.ts";
 import { defineCommand, type InputOf } from "../../cli/command.ts";
 import { arg, bool, int, list, path, text } from "../../cli/flag.ts";
-import { currentBranch } from "../../config/branch.ts";
 import type { Context } from "../../context/context.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { parseTarget, targetProblem } from "../../domain/task-target.ts";
@@ -73,7 +72,7 @@ type Input = InputOf<typeof flags> & { readonly target: string };
 async function* eventsOf(context: Context, input: Input): AsyncGenerator<Shown> {
   const { target: wanted, module, maxRetries, arg: texts, argsFile, enableProfiling, skipValidation, venv = "", watch } = input;
   const given = argsFile === undefined ? [argumentsOfTexts(texts)] : argumentsOfLines(await fileText(context, argsFile), argsFile);
-  if (context.flags.branch !== undefined && !input.skipApply) await deployFirst(context);
+  if (context.flags.branch !== undefined && !input.skipApply) await (await import("../../deploy/deploy-branch.ts")).deployBranch(context);
   const { path: file, module: name, callable } = parseTarget(wanted, module);
   const { ids, workflowId, url } = await (await context.api.tasks()).runTasks({
     target: { callable, code: file === "" ? { case: "module", value: name } : { case: "path", value: file } },
@@ -108,21 +107,6 @@ async function fileText({ machine }: Pick<Context, "machine">, file: string): Pr
   const content = await machine.readText(file);
   if (content === undefined) throw new CliError(`there is no file ${file}`, { code: "not_found" });
   return content;
-}
-
-/** Deploys the project to the branch, without questions: nothing but the branch changes. */
-async function deployFirst(context: Context): Promise<void> {
-  const [{ deploy }, { findProvenance }] = await Promise.all([import("../../deploy/deploy.ts"), import("../../deploy/provenance.ts")]);
-  const project = await context.project();
-  const none = { description: undefined, metadata: [], tags: [], cicdJobUrl: undefined, vcsUrl: undefined };
-  const events = deploy(context, {
-    ...none,
-    branch: await currentBranch(context),
-    ...{ force: true, await: true, dryRun: false, reset: false, noPromote: false, blueGreen: false, profiling: false },
-    ...{ dump: false, skipLsp: false, skipSqlExtrasCheck: false },
-    provenance: await findProvenance(context, project.root, none),
-  });
-  for await (const event of events) if (event.kind === "deployed") context.progress.note(`Deployed ${event.deployment.id}`);
 }
 
 function asText(shown: Shown, style: Style): string {

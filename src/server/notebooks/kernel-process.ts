@@ -2,6 +2,7 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { errorText } from "../../domain/error-text.ts";
 import { type CellOutput, MAX_OUTPUTS, outputLength } from "../../domain/notebook/notebook.ts";
 import { lastOutput } from "../../python/crash.ts";
 import { encodeFrame, type Message } from "../python/frames.ts";
@@ -43,6 +44,13 @@ export interface KernelProcessOptions {
   readonly folder: string;
   /** Kills it, and all that it started, when it is aborted. */
   readonly signal: AbortSignal;
+  /** Title of the notebook. */
+  readonly title: string;
+  /**
+   * Deploys what cells define to a branch; resolves with the deployment's id, and rejects with why
+   * there is none.
+   */
+  readonly deploy: (branch: string, source: string) => Promise<string>;
   /** What the process wrote while no cell ran. */
   readonly onLine: (line: PlainLog) => void;
   readonly onStart: (pid: number) => void;
@@ -57,7 +65,7 @@ const LAST_LINES_MS = 1_000;
 
 /** Starts a process. Resolves when it can run cells; rejects with how it ended before. */
 export async function startKernelProcess(options: KernelProcessOptions): Promise<KernelProcess> {
-  const { runtime, folder, signal, onLine, onStart, onEnd } = options;
+  const { runtime, title, folder, signal, deploy, onLine, onStart, onEnd } = options;
   signal.throwIfAborted();
   const sockets = await makeSocketFolder(join(folder, "sockets"));
   const cells = join(folder, "cells");
@@ -68,12 +76,27 @@ export async function startKernelProcess(options: KernelProcessOptions): Promise
   let connection: Connection | undefined;
   let current: Running | undefined;
 
+  let isDeploying = false;
+  const answerDeploy = async ({ branch, source }: Message, { writer }: Connection): Promise<void> => {
+    const deployed = isDeploying
+      ? Promise.reject(new Error("another deployment of the notebook is under way"))
+      : deploy(String(branch), String(source));
+    const isOwn = !isDeploying;
+    isDeploying = true;
+    const told = await deployed.then(
+      (deployment) => ({ deployment, error: "" }),
+      (error: unknown) => ({ deployment: "", error: errorText(error) }),
+    );
+    if (isOwn) isDeploying = false;
+    writer.send(encodeFrame({ type: "DEPLOYED", ...told }));
+  };
   const child = new PythonProcess(
-    { ...runtime, mode: "kernel", args: ["--cells", cells], socketDir: sockets },
+    { ...runtime, mode: "kernel", args: ["--cells", cells, "--title", title], socketDir: sockets },
     {
       onMessage(message, from) {
         connection = from;
         if (message.type === "READY") ready.resolve();
+        if (message.type === "DEPLOY") void answerDeploy(message, from);
         if (!current || message.run !== current.run.name) return;
         if (message.type === "OUTPUT") current.give(readOutputs(message));
         if (message.type === "DONE") current.done(readState(message));

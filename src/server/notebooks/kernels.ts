@@ -11,6 +11,7 @@ import { makePrivateFolder } from "../../disk/private-file.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { type CellOutput, joinedOutputs, MAX_CELL_OUTPUT, MAX_NOTEBOOK_OUTPUT } from "../../domain/notebook/notebook.ts";
 import type { Deployments } from "../deployments/deployments.ts";
+import type { Protection } from "../deployments/environment-states.ts";
 import type { Bus } from "../jobs/bus.ts";
 import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
@@ -20,12 +21,14 @@ import type { PlainLog } from "../python/pool.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { CellRecord, NewKernel, NotebookRecord, NotebookStore } from "../stores/metadata/notebooks.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
+import { deployLayer } from "./deploy-layer.ts";
 import { type KernelProcess, startKernelProcess } from "./kernel-process.ts";
 
 /** The services that kernels need. */
 export interface KernelsOptions {
   readonly store: NotebookStore;
-  readonly deployments: Pick<Deployments, "find" | "halted" | "runtime">;
+  readonly deployments: Pick<Deployments, "create" | "find" | "halted" | "live" | "runtime" | "watch">;
+  readonly protection: Protection;
   readonly processes: Pick<Processes, "began">;
   readonly logs: LogRecorder;
   readonly bus: Bus;
@@ -153,7 +156,8 @@ class Kernel {
     const runtime = await deployments.runtime(deployment.id, environmentId, join(own, "src"), signal);
     let seen: ReturnType<Processes["began"]> | undefined;
     const process = await startKernelProcess({
-      ...{ runtime, folder: own, signal },
+      ...{ runtime, title: this.notebook.title, folder: own, signal },
+      deploy: (branch, source) => deployLayer(this.options, this.notebook, deployment, { branch, source }, signal),
       onLine: (line) => this.record(line, deployment, runtime.plain, seen?.name ?? ""),
       onStart(pid) {
         seen = processes.began({

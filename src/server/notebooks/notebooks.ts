@@ -19,7 +19,7 @@ import {
   withinLength,
 } from "../../domain/notebook/notebook.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
-import { type Protection, suspended } from "../deployments/environment-states.ts";
+import { suspended } from "../deployments/environment-states.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import { noteChange } from "../jobs/changes.ts";
@@ -36,7 +36,6 @@ export interface NotebooksOptions extends Omit<KernelsOptions, "store" | "deploy
     resolve(target: DeploymentTarget): Promise<string>;
     named(idOrTag: string, environmentId: string, branch: string): Promise<{ readonly id: string }>;
   };
-  readonly protection: Protection;
   readonly clock: Clock;
 }
 

@@ -105,6 +105,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "DeploymentService/PromoteDeployment": refused(UNAPPROVED, ({ unapproved }) => ({ deploymentId: unapproved })),
   "DeploymentService/RollBackDeployment": refused("There is no deployment to go back to", () => ({})),
   "DeploymentService/DeleteDeployment": free("never deletes what is live", ({ unapproved }) => ({ deploymentId: unapproved })),
+  "DeploymentService/StartBranch": free("starts what answers queries already", () => ({ branch: "none" }), "not_found"),
   "DeploymentService/DeleteBranch": free("is about a branch", () => ({ branch: "none" }), "not_found"),
   "EnvironmentService/CreateEnvironment": free("is another environment", () => ({ name: "another" })),
   "EnvironmentService/DeleteEnvironment": refused(PROTECTED, ({ environment }) => ({ environmentId: environment })),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, Code } from "@connectrpc/connect";
+import { DeploymentService } from "../../../gen/svc/v1/deployment_pb.ts";
 import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import {
   CellKind,
@@ -14,6 +15,7 @@ import {
   NotebookService,
   type WatchCellResponse,
 } from "../../../gen/svc/v1/notebook_pb.ts";
+import { QueryService } from "../../../gen/svc/v1/query_pb.ts";
 import { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { isAlive } from "../../harness/is-alive.ts";
@@ -299,6 +301,64 @@ with open(${JSON.stringify(path)}, "w") as stream:
       () => !existsSync(join(folder.path, "data", "notebooks")) || readdirSync(join(folder.path, "data", "notebooks")).length <= 1,
       "the end of its files",
     );
+  }, 300_000);
+});
+
+describe("what cells define", () => {
+  const CELLS = [
+    "from svc import online\nfrom svc.features import features\nfrom features import User\nprint('not of the module')",
+    "FACTOR = 3\nunused = 1 / 2",
+    "@features\nclass Cart:\n    id: int\n    size: int\n    total: int",
+    "@online\ndef size(id: Cart.id) -> Cart.size:\n    return id + 1",
+    "@online\ndef total(size: Cart.size) -> Cart.total:\n    return size * 0",
+    "@online\ndef total(size: Cart.size) -> Cart.total:\n    return size * FACTOR",
+  ];
+  const total = async (branch: string): Promise<string> => {
+    const answer = await server.client(QueryService, { headers: { "svc-branch": branch } }).query({
+      inputs: [{ feature: "cart.id", value: { case: "text", value: "1" } }],
+      outputs: ["cart.total"],
+    });
+    return answer.errors.length > 0 ? "error" : String(answer.data[0]?.value?.kind.value);
+  };
+  const filesOf = async (deploymentIdOfBranch: string) =>
+    (await server.client(DeploymentService).getDeployment({ deploymentId: deploymentIdOfBranch })).deployment?.notebookFiles ?? [];
+
+  test("is tried on a branch, stays with the next deployment there, and is dropped by a reset", async () => {
+    const id = await create("First look!");
+    expect(await run(id, "from svc.notebook import deploy\ndeploy('cells')")).toMatchObject({
+      gave: ["error: NotDeployed: no cell that ran before this one defines a feature class or a resolver"],
+    });
+    for (const source of CELLS) expect((await run(id, source)).state).toBe(CellState.SUCCEEDED);
+    const { gave } = await run(id, "print(deploy('cells'))");
+    const [, deployed = ""] = /^stdout: (dpl_\w+)\n$/.exec(gave[0] ?? "") ?? [];
+    expect(gave).toEqual([`stdout: ${deployed}\n`]);
+    const [file = ""] = await filesOf(deployed);
+    expect(file).toMatch(/^notebook_first_look_[0-9a-f]{8}\.py$/);
+    expect(await total("cells")).toBe("6");
+    expect(await server.client(DeploymentService).startBranch({ branch: "cells" })).toMatchObject({ deployment: { id: deployed } });
+    const again = await deploy(server, { ...FILES, "more.py": "" }, { branch: "cells" });
+    expectLive(again);
+    expect(again.notebookFiles).toEqual([file]);
+    expect(await total("cells")).toBe("6");
+    await run(id, "FACTOR = 5");
+    await run(id, "deploy(branch='cells')");
+    expect(await total("cells")).toBe("10");
+    const reset = await deploy(server, FILES, { branch: "cells", reset: true });
+    expectLive(reset);
+    expect(reset.notebookFiles).toEqual([]);
+    expect(await total("cells").catch(() => "refused")).not.toBe("10");
+    expect((await run(id, "deploy('')")).gave[0]).toContain("a notebook deploys to a branch");
+    await service.stopKernel({ notebookId: id });
+  }, 300_000);
+
+  test("that is wrong is told by the cell that deploys it", async () => {
+    const id = await create();
+    await run(id, "from svc import online\nfrom svc.features import features\nfrom svc.notebook import deploy\nimport beside");
+    await run(id, "@features\nclass Basket:\n    id: int\n    count: int");
+    await run(id, "@features\nclass User:\n    id: str\n    other: int");
+    const { gave } = await run(id, "deploy('wrong')");
+    expect(gave[0]).toMatch(/^error: NotDeployed: deployment dpl_\w+ failed: .*[Uu]ser/s);
+    await service.stopKernel({ notebookId: id });
   }, 300_000);
 });
 

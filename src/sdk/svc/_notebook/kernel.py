@@ -6,6 +6,7 @@ Frames to the server: HELLO as of a worker, then
 READY   python: version of the interpreter
 OUTPUT  run; outputs: of kind stream (stream, text), display and result (data by MIME type), or error
         (name, message, traceback)
+DEPLOY  branch; source: of a module
 DONE    run; state: succeeded, failed or interrupted; mark: what was written to the process's own
         file descriptors before it is of the cell
 
@@ -14,6 +15,7 @@ Frames from the server:
 RUN         run: its name; number: of the run among those of the kernel; source; limit: characters
             that it may give
 INTERRUPT   no fields: what runs is interrupted, as Ctrl-C does
+DEPLOYED    deployment: its id, empty = it failed; error: why, in words
 """
 
 from __future__ import annotations
@@ -39,8 +41,9 @@ from .._worker.logs import level_from
 from .._worker.protocol import Connection, Message
 from .._worker.raised import Project
 from .._worker.worker import end_with_server
-from . import display
+from . import deploying, display
 from .cells import CellFiles, Compiled, compile_cell
+from .definitions import Definitions
 from .output import Output, Stream
 from .rich import bundle
 
@@ -50,11 +53,14 @@ _FIGURES = "svc._notebook.figures"
 class Kernel:
     """The names of a notebook, and the connection on which its cells come."""
 
-    def __init__(self, connection: Connection, project: Project, files: CellFiles) -> None:
+    def __init__(self, connection: Connection, project: Project, files: CellFiles, title: str) -> None:
         self._connection = connection
+        self._title = title
         self._project = project
         self._files = files
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._deployed: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._definitions = Definitions()
         self._is_running = False
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._raw = (sys.stdout, sys.stderr)
@@ -65,6 +71,7 @@ class Kernel:
         sys.stdout = Stream(self._output, "stdout", self._raw[0])  # type: ignore[assignment]
         sys.stderr = Stream(self._output, "stderr", self._raw[1])  # type: ignore[assignment]
         display.shown_by(self._display)
+        deploying.done_by(self._deploy)
         setattr(builtins, "display", display.display)
         setattr(builtins, "input", _no_input)
 
@@ -83,6 +90,8 @@ class Kernel:
                 end_with_server()
             elif message["type"] == "RUN":
                 self._inbox.put(message)
+            elif message["type"] == "DEPLOYED":
+                self._deployed.put(message)
             elif message["type"] == "INTERRUPT":
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
@@ -121,6 +130,7 @@ class Kernel:
                 self._add("result", bundle(value))
             self._show_figures()
             self._is_running = False
+            self._definitions.add(source)
             return "succeeded"
         except BaseException as error:
             self._is_running = False
@@ -152,6 +162,19 @@ class Kernel:
         figures = sys.modules.get(_FIGURES)
         if figures is not None and "matplotlib.pyplot" in sys.modules:
             figures.show()
+
+    def _deploy(self, branch: str) -> str:
+        """Deploys what cells have defined to a branch, and returns the deployment's id."""
+        source = self._definitions.module(self._title)
+        if not source:
+            raise deploying.NotDeployed("no cell that ran before this one defines a feature class or a resolver")
+        while not self._deployed.empty():  # of a call that was interrupted
+            self._deployed.get()
+        self._connection.send({"type": "DEPLOY", "branch": branch, "source": source})
+        answer = self._deployed.get()
+        if answer["error"]:
+            raise deploying.NotDeployed(answer["error"])
+        return str(answer["deployment"])
 
     def _display(self, data: Dict[str, str]) -> None:
         self._add("display", data)
@@ -189,6 +212,7 @@ def main(argv: List[str]) -> NoReturn:
     parser.add_argument("--root", required=True, help="folder of the project's source")
     parser.add_argument("--socket", required=True, help="path of the server's Unix socket")
     parser.add_argument("--cells", required=True, help="folder for the sources of cells")
+    parser.add_argument("--title", required=True, help="title of the notebook")
     parser.add_argument("--memory-limit", type=int, help="cap on the address space in bytes")
     arguments = parser.parse_args(argv)
     if arguments.memory_limit is not None:
@@ -200,7 +224,7 @@ def main(argv: List[str]) -> NoReturn:
     faulthandler.enable(all_threads=False)
     os.environ.setdefault("MPLBACKEND", f"module://{_FIGURES}")
     logging.basicConfig(level=level_from(os.environ.get("SVC_LOG_LEVEL", "WARNING")), format="%(levelname)s %(name)s: %(message)s", stream=_Now())
-    Kernel(connection, Project(arguments.root), CellFiles(arguments.cells)).serve()
+    Kernel(connection, Project(arguments.root), CellFiles(arguments.cells), arguments.title).serve()
 
 
 class _Now:

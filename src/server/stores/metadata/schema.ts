@@ -413,4 +413,7 @@ create table notebook_output (
 ) strict;
 `);
   },
+  (db) => {
+    db.run("alter table deployment add column layers text not null default '[]'");
+  },
 ];
