@@ -170,6 +170,11 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       await run("dataset/upload", rows, "--name", "names");
       return (await json("eval/trigger", "names/exact")) as Printed;
     },
+    "notebook create": async () => (await json("notebook/create")) as Printed,
+    async "notebook list"() {
+      const { notebooks } = (await json("notebook/list")) as { notebooks: readonly Printed[] };
+      return notebooks[0] as Printed;
+    },
     async "task run"() {
       const { task_ids: ids, url } = (await json("task/run", "work.py::main")) as { task_ids: readonly string[]; url: string };
       return { id: ids[0] ?? "", url };

@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { tempFolder } from "../client/test-context.ts";
+import { followPage } from "../harness/docs-page.ts";
 import { eventually } from "../harness/eventually.ts";
 import { lacks, programPath } from "../harness/needs.ts";
 import { type Outcome, type Platform, runCommand, startPlatform, writeProject } from "./platform.ts";
@@ -192,3 +194,37 @@ finally:
     expect(refused.stderr).toContain("Add a line `ipykernel` to the requirements file");
   }, 300_000);
 });
+
+test("the page of the docs, from its first command to its last", async () => {
+  const folder = tempFolder("svc-docs-");
+  writeFileSync(join(folder, "svc.yaml"), "project: docs\nenvironments:\n  default: {}\n");
+  await followPage("notebooks.md", folder, async ({ line, words, said }) => {
+    const begin = words.indexOf("<");
+    const given = begin < 0 ? words : words.slice(0, begin);
+    const input = begin < 0 ? [] : readFileSync(join(folder, words[begin + 1] ?? ""), "utf8").split("\n");
+    const depth = ["notebook", "branch"].includes(given[0] ?? "") ? 2 : 1;
+    const outcome = await runCommand(given.slice(0, depth).join("/"), given.slice(depth), {
+      ...{ home: platform.home, env: platform.env, dir: folder, input },
+    });
+    expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
+    const shown = outcome.stdout.replaceAll(/(nb|dpl|cell)_[0-9a-f]{32}/g, "$1_ID");
+    const parts = said.split(/^\.\.\.$/m).map((part) => part.trim().replaceAll(/ {2,}/g, " "));
+    let rest = shown.replaceAll(/ {2,}/g, " ");
+    for (const part of parts) {
+      expect(rest, line).toContain(part);
+      rest = rest.slice(rest.indexOf(part) + part.length);
+    }
+    if (!said.includes("...")) expect(rest.trim(), line).toBe("");
+  });
+  const branch = await runCommand("branch/list", [], { home: platform.home, env: platform.env, dir: folder });
+  expect(branch.stdout).toMatch(/^tax +2 /m);
+}, 300_000);
+
+test("svc branch start deploys to a branch on which nothing is live, and says which one it needs", async () => {
+  const run = (...words: readonly string[]) => runCommand("branch/start", words, { home: platform.home, env: platform.env, dir: project });
+  const started = await run("--branch=fresh", "--json");
+  expect(started).toMatchObject({ exitCode: 0 });
+  expect(started.json()).toEqual({ branch: "fresh", deployment_id: expect.stringMatching(/^dpl_/) });
+  expect((await run("--branch=fresh")).stdout).toMatch(/^Branch server is running: fresh with dpl_[0-9a-f]{32}\n$/);
+  expect((await run()).stderr).toContain("is in no git work tree");
+}, 300_000);

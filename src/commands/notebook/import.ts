@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
 import type { ImportNotebookResponse } from "../../../gen/svc/v1/notebook_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { arg, text } from "../../cli/flag.ts";
@@ -13,8 +13,8 @@ export default defineCommand({
   needs: ["session"],
   args: { file: arg("file that Jupyter saved: look.ipynb") },
   flags: { name: text("title; default: the file's name", { aliases: ["--title"], placeholder: "<title>" }) },
-  async run({ api, machine }, { file, name }) {
-    const ipynb = await machine.readText(file);
+  async run({ api, flags, machine }, { file, name }) {
+    const ipynb = await machine.readText(resolve(flags.dir, file));
     if (ipynb === undefined) throw new CliError(`there is no file ${file}`, { code: "not_found" });
     return (await api.notebooks()).importNotebook({
       ipynb,

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 from svc._notebook.cells import CellFiles, compile_cell
+from svc._notebook.definitions import Definitions
 from svc._notebook.rich import TEXT_LENGTH, bundle
 
 LIBRARIES = all(importlib.util.find_spec(name) for name in ("pandas", "matplotlib"))
@@ -109,6 +110,29 @@ class CellsTest(unittest.TestCase):
                 self.assertNotIn(folder, files.traceback(error))
             else:
                 self.fail("nothing was raised")
+
+
+class DefinitionsTest(unittest.TestCase):
+    def module(self, *cells: str) -> str:
+        definitions = Definitions()
+        for cell in cells:
+            definitions.add(cell)
+        return definitions.module("it's \"a\"\nb").partition("\n")[2]
+
+    def test_what_is_decorated_is_taken_with_what_it_needs_in_order(self) -> None:
+        module = self.module("import math\nimport os", "LIMIT = math.pi\nprint(LIMIT)", "def half(x):\n    return x / LIMIT", "@online\ndef f(x):\n    return half(x)")
+        self.assertEqual(module, "import math\n\nLIMIT = math.pi\n\ndef half(x):\n    return x / LIMIT\n\n@online\ndef f(x):\n    return half(x)\n")
+
+    def test_the_last_definition_of_a_name_counts(self) -> None:
+        self.assertEqual(self.module("@online\ndef f():\n    return 1", "@online\ndef f():\n    return 2"), "@online\ndef f():\n    return 2\n")
+        self.assertEqual(self.module("@online\ndef f(): pass", "f = 1"), "")
+
+    def test_names_in_annotations_and_several_on_a_line_are_found(self) -> None:
+        module = self.module("from a import B; x = 1", "@online\ndef f(b: 'B.c') -> 'B.d':\n    return x")
+        self.assertEqual(module, "from a import B\n\nx = 1\n\n@online\ndef f(b: 'B.c') -> 'B.d':\n    return x\n")
+
+    def test_nothing_is_defined_by_what_only_does_something(self) -> None:
+        self.assertEqual(self.module("x = 1", "print(x)", "class A: pass", "for y in (1,): pass"), "")
 
 
 if __name__ == "__main__":

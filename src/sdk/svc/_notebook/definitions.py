@@ -51,9 +51,9 @@ def _statement(node: ast.stmt, source: str) -> Statement | None:
     if not binds:
         return None
     decorators = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(item.lineno for item in decorators)])
-    lines = source.split("\n")[first - 1 : node.end_lineno]
-    text = "\n".join(lines) if node.col_offset == 0 else ast.get_source_segment(source, node) or ""
+    text = ast.get_source_segment(source, node) or ""
+    if decorators:
+        text = "\n".join([*source.split("\n")[decorators[0].lineno - 1 : node.lineno - 1], text])
     reads = frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load))
     return Statement(text, frozenset(binds), reads | _in_annotations(node), bool(decorators))
 

@@ -11,6 +11,8 @@ _deploy: Optional[Deploy] = None
 class NotDeployed(Exception):
     """Why what cells define was not deployed."""
 
+    __module__ = "svc.notebook"
+
 
 def deploy(branch: str) -> str:
     """Deploys the feature classes and resolvers of the notebook's cells to a branch, as a module beside
