@@ -68,7 +68,7 @@ const DIRECTIONS: Readonly<
   "modules.ts": { all: [] },
   cli: { all: ["output", "errors", "domain", "build-info.ts"], types: ["context"] },
   context: { all: ["errors", "disk", "domain"], lazily: ["config", "client", "project", "python", "release"] },
-  output: { all: ["contract", "domain"], types: ["context", "gen"] },
+  output: { all: ["contract", "domain", "errors"], types: ["context", "gen"] },
   disk: { all: ["domain"] },
   errors: { all: ["disk", "domain", "gen"], types: ["context"] },
   config: { all: ["errors", "disk", "domain", "gen"], types: ["context"] },
@@ -369,6 +369,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "@connectrpc/connect-web": ["client"],
   "@platformatic/kafka": ["server"],
   "@duckdb/node-bindings": ["server"],
+  "jq-wasm": ["output"],
+  mustache: ["output"],
   preact: ["ui"],
   "@preact/signals": ["ui"],
 };

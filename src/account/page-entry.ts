@@ -5,6 +5,7 @@
 
 import { normalizeAddress } from "../config/address.ts";
 import { type ConfigEntry, DEFAULT_KEY, readEntries } from "../config/file.ts";
+import { secretOf } from "../config/keychain.ts";
 import { readOwner } from "../config/local-server.ts";
 import { locateConfig } from "../config/location.ts";
 import type { Context } from "../context/context.ts";
@@ -41,10 +42,12 @@ async function candidates(context: Context, dataDir: string): Promise<Credential
   const owner = await readOwner(dataDir);
   const { read } = locateConfig(flags, surroundings);
   const entries = read === undefined ? new Map<string, ConfigEntry>() : await readEntries(read);
-  const stored = [entries.get(configKey), entries.get(DEFAULT_KEY)].flatMap(({ apiServer: of, clientId, clientSecret } = {}) =>
-    of !== undefined && clientId !== undefined && clientSecret !== undefined && normalizeAddress(of, "the config file") === server
-      ? [{ clientId, clientSecret }]
-      : [],
-  );
+  const stored: Credentials[] = [];
+  for (const entry of [entries.get(configKey), entries.get(DEFAULT_KEY)]) {
+    const { apiServer: of, clientId } = entry ?? {};
+    if (entry === undefined || of === undefined || clientId === undefined || normalizeAddress(of, "the config file") !== server) continue;
+    const clientSecret = await secretOf(entry, surroundings, () => undefined);
+    if (clientSecret !== undefined) stored.push({ clientId, clientSecret });
+  }
   return [...(owner?.url === server ? [owner] : []), ...stored];
 }

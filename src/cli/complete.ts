@@ -73,7 +73,8 @@ async function completeWord(
   const table = flagTable(command?.flags as FlagSpecs | undefined);
   const awaiting = awaitedFlag(before.at(-1), table);
   const lookUpNames = (noun: ServerNoun) => serverNames(noun, globalsOf(before, table));
-  if (awaiting && !(awaiting.optionalValue && isFlagWord(current))) return completeValue(awaiting, "", current, lookUpNames);
+  if (awaiting && !awaiting.joined && !(awaiting.optionalValue && isFlagWord(current)))
+    return completeValue(awaiting, "", current, lookUpNames);
   if (current.startsWith("-")) return completeFlag(table, current, lookUpNames);
   if (path[0] === "help") return completeVerbs(descend(tree, after));
   const words = after.filter((word, i) => !isFlagWord(word) && !awaitedFlag(after[i - 1], table));

@@ -6,8 +6,10 @@
 import { runCommand } from "citty";
 import type { Context } from "../context/context.ts";
 import { isLoopbackHost } from "../domain/ip-address.ts";
+import { visibleLines } from "../domain/visible.ts";
 import { AuthError, isUnanswered, UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
+import { type JsonWriter, jsonWriter } from "../output/json-writer.ts";
 import { isStream, render } from "../output/render.ts";
 import { showsLinks } from "../output/style.ts";
 import type { AnyCommand, FlagSpecs, Need, TreeEntry } from "./command.ts";
@@ -54,9 +56,11 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
 async function runAndShow(command: AnyCommand, { input }: Parsed, context: Context, deps: Deps): Promise<number> {
   const { json, color } = context.flags;
   const { env } = deps.surroundings;
+  const writer = json ? await writerOf(context, deps) : undefined;
   const data = await command.run(context, input);
   await render(data, command.view, deps.io, {
     json,
+    writer,
     color,
     links: showsLinks(env),
     now: deps.now(),
@@ -65,6 +69,19 @@ async function runAndShow(command: AnyCommand, { input }: Parsed, context: Conte
   });
   if (isStream(data)) deps.signal.throwIfAborted();
   return command.exitCode && !isStream(data) ? command.exitCode(data) : exitCodes.ok;
+}
+
+/** The writer of the JSON that the flags ask for. Rejects with UsageError. */
+function writerOf({ flags, io, machine }: Context, { interruptible }: Deps): Promise<JsonWriter> {
+  return jsonWriter(flags.shape, {
+    interruptible: interruptible ?? ((work) => work()),
+    shown: io.stdoutIsTTY ? visibleLines : (text) => text,
+    readTemplate: async (path) => {
+      const bytes = await machine.readBytes(path);
+      if (bytes === undefined) throw new UsageError(`there is no file ${path}`);
+      return new TextDecoder().decode(bytes);
+    },
+  });
 }
 
 /** The context with the secret that a flag's `-` reads from stdin. Stdin can hold only one. */
@@ -104,7 +121,9 @@ async function checkNeeds(needs: readonly Need[], context: Context): Promise<voi
   for (const need of needs) {
     if (need === "project") await context.project();
     else {
-      const { apiServer, hasCredentials } = await context.settings();
+      const settings = await context.settings();
+      const { apiServer, hasCredentials } = settings;
+      if (settings.profile?.missing) throw settings.profile.missing;
       if (!hasCredentials) throw await notLoggedIn(context, apiServer.value);
     }
   }

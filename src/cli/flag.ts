@@ -22,6 +22,8 @@ export interface Flag<T> {
   readonly required: boolean;
   /** Whether the flag may stand without a value, which is then `true`. */
   readonly optionalValue: boolean;
+  /** Whether its value stands only behind `=`, so that the next word is never taken for one. */
+  readonly joined?: boolean;
   /** Placeholder in help, for example `<feature=value>`. */
   readonly placeholder?: string;
   /** Whether help leaves the flag out (synonyms kept for compatibility). */
@@ -131,6 +133,8 @@ export const keyValue = (meaning: string, options?: FlagOptions<never>): Flag<re
 /** A flag whose value may be missing: undefined when not given, true when given without a value. */
 export const optionalValue = <T>(flag: Flag<T>): Flag<T | true | undefined> =>
   ({ ...flag, optionalValue: true }) as Flag<T | true | undefined>;
+/** A flag whose value may be missing, and stands only behind `=`: `--json`, `--json=id,name`. */
+export const joinedValue = <T>(flag: Flag<T>): Flag<T | true | undefined> => ({ ...optionalValue(flag), joined: true });
 
 /** A required argument. */
 export const arg = (meaning: string, options: { values?: readonly string[]; names?: ServerNoun } = {}): Arg<string> => ({

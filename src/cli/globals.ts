@@ -1,9 +1,10 @@
 /** The flags that every command takes, before or after its path. */
 
 import type { GlobalFlags } from "../context/flags.ts";
+import { UsageError } from "../errors/cli-error.ts";
 import { colorChoice } from "../output/style.ts";
 import type { FlagSpecs } from "./command.ts";
-import { bool, optionalValue, path, text } from "./flag.ts";
+import { bool, joinedValue, optionalValue, path, text } from "./flag.ts";
 
 /** Declarations of the global flags. */
 export const globalFlags = {
@@ -21,8 +22,11 @@ export const globalFlags = {
     placeholder: "<token>",
     secret: "--access-token - or SVC_ACCESS_TOKEN",
   }),
+  profile: text("name of the credentials and addresses to use, as `svc config profiles` lists them", { placeholder: "<name>" }),
   authConfig: path("auth config file; else $XDG_CONFIG_HOME/svc.yml, ~/.config/svc.yml, ~/.svc.yml"),
-  json: bool("print JSON instead of tables or text"),
+  json: joinedValue(text("print JSON instead of tables or text; with =<fields> these alone", { placeholder: "<fields>" })),
+  jq: text("print what a filter of jq makes of the JSON", { placeholder: "<filter>" }),
+  template: text("print the JSON by a template of Mustache; @<path> reads it from a file", { placeholder: "<template>" }),
   noSpinners: bool("no spinners or progress animation", { aliases: ["--no-spinner"] }),
   verbose: bool("log steps to stderr", { aliases: ["-v"] }),
   debug: bool("log requests and responses too, secrets redacted", { aliases: ["-vv", "--extra-verbose"] }),
@@ -44,6 +48,23 @@ export function isCi(env: Readonly<Record<string, string | undefined>>): boolean
   return env.CI !== undefined && !/^(|0|false)$/i.test(env.CI);
 }
 
+/** Whether JSON is printed, and what of it. Throws UsageError. */
+function jsonFlags(given: Readonly<Record<string, unknown>>): Pick<GlobalFlags, "json" | "shape"> {
+  const { json, jq, template } = given as { readonly json?: string | boolean; readonly jq?: string; readonly template?: string };
+  const off = json === undefined || json === false || isWord(json, "false");
+  if (off && jq === undefined && template === undefined) return { json: false };
+  if (json !== undefined && off) throw new UsageError("--json=false does not go with --jq or --template");
+  if (jq !== undefined && template !== undefined) throw new UsageError("--jq and --template exclude each other");
+  const fields = typeof json === "string" && !isWord(json, "true") ? json.split(",").map((field) => field.trim()) : undefined;
+  if (fields?.includes("")) throw new UsageError("--json= needs names of fields, such as --json=id,name; --json alone prints all");
+  const shape = { fields, jq, template };
+  return { json: true, ...(fields || jq !== undefined || template !== undefined ? { shape } : {}) };
+}
+
+function isWord(value: string | boolean, word: string): boolean {
+  return typeof value === "string" && value.toLowerCase() === word;
+}
+
 /**
  * The global flags in the form that commands get. `given` holds values by key of `globalFlags`;
  * `dir` is absolute.
@@ -63,12 +84,13 @@ export function toGlobalFlags(
     clientId: word("clientId"),
     clientSecret: word("clientSecret"),
     accessToken: word("accessToken"),
+    profile: word("profile"),
     authConfig: word("authConfig"),
-    json: given.json === true,
+    ...jsonFlags(given),
     spinners: given.noSpinners === undefined ? !isCi(env) : given.noSpinners === false,
     verbose: given.verbose === true || debug,
     debug,
-    updateCheck: given.noUpdateCheck !== true && given.json !== true && !env.SVC_NO_UPDATE_CHECK && !isCi(env),
+    updateCheck: given.noUpdateCheck !== true && !jsonFlags(given).json && !env.SVC_NO_UPDATE_CHECK && !isCi(env),
     dir: surroundings.dir,
     color: colorChoice(env, given.noColor as boolean | undefined),
     pager: given.noPager !== true,

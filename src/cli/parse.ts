@@ -64,7 +64,7 @@ export interface Parsed {
 }
 
 function sameKind(a: Flag<unknown>, b: Flag<unknown>): boolean {
-  return a.type === b.type && a.repeatable === b.repeatable;
+  return a.type === b.type && a.repeatable === b.repeatable && a.joined === b.joined;
 }
 
 /**
@@ -135,7 +135,7 @@ export function flagSpan(words: readonly string[], at: number, table: FlagTable)
 }
 
 function takesNext(flag: Flag<unknown>, next: string | undefined): boolean {
-  if (next === undefined || isFlagWord(next)) return false;
+  if (next === undefined || flag.joined || isFlagWord(next)) return false;
   if (flag.type === "bool") return flag.optionalValue && /^(true|false)$/i.test(next);
   return true;
 }

@@ -25,6 +25,11 @@ export interface Deps {
   now(): number;
   /** Aborted with an InterruptedError by Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
+  /**
+   * Runs work during which those signals end the process, because no other code can run beside it.
+   * Absent where nothing listens for them.
+   */
+  readonly interruptible?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Makes the context of the one command that runs. */
   createContext(flags: GlobalFlags): Promise<Context>;
   /**
@@ -47,6 +52,12 @@ export function hasFlag(argv: readonly string[], forms: readonly string[]): bool
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => forms.includes(word.toLowerCase()));
 }
 
+/** Whether the words ask for JSON, although they may not parse. */
+export function asksForJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return (end < 0 ? argv : argv.slice(0, end)).some((word) => /^--json(=|$)/i.test(word) && !/^--json=false$/i.test(word));
+}
+
 /**
  * Runs the program and resolves with its exit code. Prints every error; never rejects, never exits.
  */
@@ -56,7 +67,7 @@ export async function main(argv: readonly string[], deps: Deps): Promise<number>
     return await (deps.crashed ? Promise.race([work, deps.crashed]) : work);
   } catch (error) {
     const { report } = await import("../errors/report.ts");
-    const json = hasFlag(argv, ["--json", "--json=true"]);
+    const json = asksForJson(argv);
     const debug = hasFlag(argv, ["-vv", "--debug", "--debug=true", "--extra-verbose"]);
     return report(deps.signal.aborted ? deps.signal.reason : error, deps.io, { json, debug, mark: await errorMark(deps, argv) });
   }
@@ -82,7 +93,7 @@ export async function machineOf({ createContext, cwd, surroundings }: Deps): Pro
 }
 
 async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
-  if (argv[0] === "--version" || argv[0] === "-V") return printVersion(deps, hasFlag(argv, ["--json"]));
+  if (argv[0] === "--version" || argv[0] === "-V") return printVersion(deps, asksForJson(argv));
   if (argv[0] === "__complete") {
     const { complete } = await import("./complete.ts");
     const extensions = async () => (await import("./extension.ts")).listExtensions(deps.tree, await machineOf(deps));
@@ -102,7 +113,7 @@ async function dispatch(argv: readonly string[], deps: Deps): Promise<number> {
     const { execute } = await import("./execute.ts");
     return execute(resolved, resolved.entry.load, deps);
   }
-  if (resolved.path.length === 0 && hasFlag(argv, ["--version"])) return printVersion(deps, hasFlag(argv, ["--json"]));
+  if (resolved.path.length === 0 && hasFlag(argv, ["--version"])) return printVersion(deps, asksForJson(argv));
   const { showGroup } = await import("./show-help.ts");
   return showGroup(resolved, argv, deps);
 }

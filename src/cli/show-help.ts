@@ -12,7 +12,7 @@ import { toGlobalFlags } from "./globals.ts";
 import { commandHelp, listHelp, rootHelp } from "./help.ts";
 import { parse } from "./parse.ts";
 import { commandTakenAsValue, type Resolved, type Tree } from "./resolve.ts";
-import { type Deps, hasFlag, machineOf } from "./run.ts";
+import { asksForJson, type Deps, hasFlag, machineOf } from "./run.ts";
 
 /**
  * The subject of help: the whole program, or one command or group. The texts of the whole program
@@ -84,7 +84,7 @@ export async function showHelp(
   deps: Deps,
 ): Promise<void> {
   const { tree, categories, io } = deps;
-  const json = hasFlag(argv, ["--json", "--json=true"]);
+  const json = asksForJson(argv);
   const given = {
     ...(hasFlag(argv, ["--no-color", "--no_color"]) ? { noColor: true } : {}),
     ...(hasFlag(argv, ["--no-pager", "--no_pager"]) ? { noPager: true } : {}),

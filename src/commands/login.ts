@@ -3,8 +3,10 @@ import { LoginSessionStatus } from "../../gen/svc/v1/auth_pb.ts";
 import { entryToPage } from "../account/page-entry.ts";
 import { defineCommand } from "../cli/command.ts";
 import { bool } from "../cli/flag.ts";
-import { DEFAULT_KEY, updateEntry } from "../config/file.ts";
+import { DEFAULT_KEY, readEntries, updateEntry } from "../config/file.ts";
 import { browserFilesDir } from "../config/home.ts";
+import { IN_KEYCHAIN, removeSecret, storeSecret } from "../config/keychain.ts";
+import { isProfileName } from "../config/resolve.ts";
 import type { Context } from "../context/context.ts";
 import { escapeControls } from "../domain/name.ts";
 import { CliError, UsageError } from "../errors/cli-error.ts";
@@ -27,6 +29,7 @@ interface Login {
   readonly api_server: string;
   readonly config_file: string;
   readonly config_key: string;
+  readonly secret_in: "file" | "keychain";
 }
 
 export default defineCommand({
@@ -34,17 +37,21 @@ export default defineCommand({
   category: "Set up",
   description:
     "Opens a page of the server on which the login is confirmed, and stores the client ID and secret it gives, with the server's address and the " +
-    "environment, for this project or, outside a project, as the default. Where the server knows an identity provider, log in with it on the page and confirm your own " +
+    "environment, for this project or, outside a project, as the default; with --profile under that name. Where the server knows an identity provider, log in with it on the page and confirm your own " +
     "login, which ends with that. Else it is confirmed by somebody who is logged in already with the permission admin: in a browser " +
     "of his, or by yourself when the server is yours (its data directory is readable to you) or an earlier login still works. With --client-id and --client-secret nothing is opened: the two are checked " +
     "and stored. What stands on the command line can be seen by other programs; --client-secret-stdin reads the secret from stdin, or asks for it on a terminal.",
   examples: [
     "svc login",
     { run: "svc login --no-prompt", does: "Open the page without asking first" },
+    { run: "svc login --profile staging --api-host https://svc.example.com", does: "Beside other logins, for `--profile staging`" },
     { run: "cat secret.txt | svc login --client-id client_1 --client-secret-stdin", does: "With a secret that no other program sees" },
   ],
   flags: {
     ...dataDirFlag,
+    keychain: bool("keep the secret in the keychain of the system, where there is one; =false keeps it in the config file", {
+      default: true,
+    }),
     clientSecretStdin: bool("read the client secret from stdin, as --client-secret - does"),
     noPrompt: bool("open the authorization window without asking first", { aliases: ["--yes", "-y"] }),
   },
@@ -55,7 +62,7 @@ export default defineCommand({
       throw new UsageError("--client-id and --client-secret go together", { hint: "Give both, or neither to log in through the browser." });
     }
   },
-  async run(context, { clientSecretStdin, dataDir, noPrompt }): Promise<Login> {
+  async run(context, { clientSecretStdin, dataDir, keychain, noPrompt }): Promise<Login> {
     const { flags, progress, prompt, surroundings } = context;
     const settings = await context.settings();
     const clientSecret = clientSecretStdin ? await prompt.secret("client secret") : flags.clientSecret;
@@ -64,18 +71,23 @@ export default defineCommand({
         ? { clientId: flags.clientId, clientSecret, environment: settings.environment.value }
         : await confirmInBrowser(context, noPrompt, dataDirOf(context, dataDir));
     const session = await context.http.checkCredentials(credentials.clientId, credentials.clientSecret);
-    const isOfProject = settings.configKey !== DEFAULT_KEY;
+    const isOfProject = settings.profile === undefined && settings.configKey !== DEFAULT_KEY;
     const environment = isOfProject ? settings.environment.value : (credentials.environment ?? session.primaryEnvironment);
+    const replaced = (await readEntries(settings.configFile)).get(settings.configKey);
+    if (replaced) await removeSecret(replaced, surroundings);
+    const owner = { apiServer: settings.apiServer.value, clientId: credentials.clientId };
+    const isInKeychain = keychain && (await storeSecret(owner, credentials.clientSecret, surroundings));
     const path = await updateEntry(flags, surroundings, settings.configKey, {
+      ...owner,
       name: surroundings.hostname,
-      clientId: credentials.clientId,
-      clientSecret: credentials.clientSecret,
-      apiServer: settings.apiServer.value,
+      clientSecret: isInKeychain ? undefined : credentials.clientSecret,
+      clientSecretIn: isInKeychain ? IN_KEYCHAIN : undefined,
       grpcServer: settings.grpcServer.source.kind === "default" ? undefined : settings.grpcServer.value,
       activeEnvironment: environment,
     });
     for (const name of ["SVC_CLIENT_ID", "SVC_CLIENT_SECRET", "SVC_ACCESS_TOKEN", "SVC_API_SERVER", "SVC_ENVIRONMENT"]) {
-      if (surroundings.env[name]) progress.warn(`the environment variable ${name} is set and wins over this login`);
+      if (surroundings.env[name] && flags.profile === undefined)
+        progress.warn(`the environment variable ${name} is set and wins over this login`);
     }
     return {
       client_id: credentials.clientId,
@@ -83,14 +95,20 @@ export default defineCommand({
       api_server: settings.apiServer.value ?? "",
       config_file: path,
       config_key: settings.configKey,
+      secret_in: isInKeychain ? "keychain" : "file",
     };
   },
   view: textView(
     (login: Login) =>
       `Logged in to ${login.api_server} as ${escapeControls(login.client_id)}.\n` +
-      `Stored ${login.config_key === "default" ? "as the default" : `for the project ${login.config_key}`} in ${login.config_file}.`,
+      `Stored ${placeOf(login.config_key)} in ${login.config_file}${login.secret_in === "keychain" ? ", with the secret in the keychain of this system" : ""}.`,
   ),
 });
+
+function placeOf(key: string): string {
+  if (key === DEFAULT_KEY) return "as the default";
+  return isProfileName(key) ? `as the profile ${key}` : `for the project ${key}`;
+}
 
 async function confirmInBrowser(context: Context, noPrompt: boolean, dataDir: string): Promise<Credentials> {
   const { clock, io, flags, machine, prompt, progress, signal } = context;

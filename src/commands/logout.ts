@@ -4,6 +4,7 @@ import { defineCommand } from "../cli/command.ts";
 import { bool, text } from "../cli/flag.ts";
 import { normalizeAddress } from "../config/address.ts";
 import { type ConfigEntry, removeEntriesOf } from "../config/file.ts";
+import { removeSecret } from "../config/keychain.ts";
 import type { Context } from "../context/context.ts";
 import { messageJson } from "../contract/message-json.ts";
 import { escapeControls } from "../domain/name.ts";
@@ -177,9 +178,10 @@ async function forget(context: Context, clientId: string, done: Pick<LoggedOut, 
   const isOf = (entry: ConfigEntry) =>
     entry.clientId === clientId &&
     (entry.apiServer === undefined || normalizeAddress(entry.apiServer, "the config file") === apiServer.value);
-  const { path, keys } = await removeEntriesOf(flags, surroundings, isOf);
+  const { path, removed } = await removeEntriesOf(flags, surroundings, isOf);
+  for (const entry of removed.values()) await removeSecret(entry, surroundings);
   await http.forgetToken(clientId);
   if (active.value === clientId && active.source.kind === "env")
     progress.warn(`the environment variable ${active.source.name} still names the client`);
-  return { client_id: clientId, ...done, config_file: path, config_keys: keys };
+  return { client_id: clientId, ...done, config_file: path, config_keys: [...removed.keys()] };
 }

@@ -21,13 +21,24 @@ export interface ConfigEntry {
   readonly name?: string;
   readonly clientId?: string;
   readonly clientSecret?: string;
+  /** Where the secret is instead: `keychain`. */
+  readonly clientSecretIn?: string;
   readonly apiServer?: string;
   readonly grpcServer?: string;
   readonly queryServer?: string;
   readonly activeEnvironment?: string;
 }
 
-const FIELDS = ["name", "clientId", "clientSecret", "apiServer", "grpcServer", "queryServer", "activeEnvironment"] as const;
+const FIELDS = [
+  "name",
+  "clientId",
+  "clientSecret",
+  "clientSecretIn",
+  "apiServer",
+  "grpcServer",
+  "queryServer",
+  "activeEnvironment",
+] as const;
 
 /**
  * The entries of a config file by key. Throws a CliError with file, line and column when it is not
@@ -87,23 +98,23 @@ export async function updateEntry(
 }
 
 /**
- * Removes the entries that contain a client of a server, and returns the file's path and their
- * keys. Writes nothing when there is no such entry.
+ * Removes the entries that contain a client of a server, and returns the file's path and what was
+ * removed. Writes nothing when there is no such entry.
  */
 export async function removeEntriesOf(
   flags: Pick<GlobalFlags, "authConfig">,
   surroundings: Pick<Surroundings, "env" | "homeDir">,
   isOfClient: (entry: ConfigEntry) => boolean,
-): Promise<{ readonly path: string; readonly keys: readonly string[] }> {
+): Promise<{ readonly path: string; readonly removed: ReadonlyMap<string, ConfigEntry> }> {
   const { read, write } = locateConfig(flags, surroundings);
-  if (read === undefined) return { path: write, keys: [] };
-  let keys: readonly string[] = [];
+  let removed: ReadonlyMap<string, ConfigEntry> = new Map();
+  if (read === undefined) return { path: write, removed };
   const path = await editEntries(flags, surroundings, async (document, entries) => {
-    keys = [...entries].filter(([, entry]) => isOfClient(entry)).map(([key]) => key);
-    for (const key of keys) document.deleteIn(["tokens", key]);
-    return keys.length > 0;
+    removed = new Map([...entries].filter(([, entry]) => isOfClient(entry)));
+    for (const key of removed.keys()) document.deleteIn(["tokens", key]);
+    return removed.size > 0;
   });
-  return { path, keys };
+  return { path, removed };
 }
 
 /** Edits the document under the file's lock, and writes it when `edit` reports a change. */

@@ -3,6 +3,17 @@
 /** Where colours are used: on terminals, everywhere, or nowhere. */
 export type ColorChoice = "auto" | "always" | "never";
 
+/**
+ * What `--json=FIELDS`, `--jq` and `--template` make of a command's JSON; the last two exclude each
+ * other.
+ */
+export interface JsonShape {
+  readonly fields?: readonly string[];
+  readonly jq?: string;
+  /** A template, or the path of its file behind `@`. */
+  readonly template?: string;
+}
+
 /** Global flags after parsing. */
 export interface GlobalFlags {
   readonly branch?: string | true;
@@ -12,8 +23,11 @@ export interface GlobalFlags {
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly accessToken?: string;
+  readonly profile?: string;
   readonly authConfig?: string;
   readonly json: boolean;
+  /** What of the JSON is printed; absent means all, as a document. */
+  readonly shape?: JsonShape;
   readonly spinners: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;

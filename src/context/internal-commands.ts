@@ -3,7 +3,7 @@
  * names them.
  */
 
-import { UsageError } from "../errors/cli-error.ts";
+import { CliError, UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import type { Clock } from "./clock.ts";
 import type { Io } from "./io.ts";
@@ -32,6 +32,16 @@ export function internalCommands({ io, surroundings, clock, signal }: InternalHo
       if (file === undefined || signature === undefined) throw new UsageError("__verify takes a file and its signature");
       const { verifyFile } = await import("../release/verify-file.ts");
       await io.writeOut(`${await verifyFile(file, signature)}\n`);
+      return exitCodes.ok;
+    },
+    /** `__client-secret FILE KEY` prints the client secret of an entry of a config file. */
+    async "__client-secret"([file, key]: readonly string[]): Promise<number> {
+      if (file === undefined || key === undefined) throw new UsageError("__client-secret takes a config file and a key of its entries");
+      const [{ readEntries }, { secretOf }] = await Promise.all([import("../config/file.ts"), import("../config/keychain.ts")]);
+      const problems: string[] = [];
+      const secret = await secretOf((await readEntries(file)).get(key) ?? {}, surroundings, (text) => problems.push(text));
+      if (secret === undefined) throw new CliError(problems[0] ?? `${file} has no client secret under ${key}`);
+      await io.writeOut(`${secret}\n`);
       return exitCodes.ok;
     },
     /** `__refresh-releases` stores the latest version, for the reminder of a later command. */

@@ -12,7 +12,11 @@ export interface Signals {
   readonly signal: AbortSignal;
   /** Rejects with the first error that no code handled. */
   readonly crashed: Promise<never>;
+  /** Runs work that holds the process until it is done: meanwhile the signals end it. */
+  interruptible<T>(work: () => Promise<T>): Promise<T>;
 }
+
+const NAMES = ["SIGINT", "SIGTERM", "SIGHUP"] as const satisfies readonly EndingSignal[];
 
 /**
  * Listens for the signals that end a command, and for unhandled errors: those abort the command
@@ -22,7 +26,7 @@ export function listenForSignals(say: (text: string) => void): Signals {
   const controller = new AbortController();
   const { promise: crashed, reject } = Promise.withResolvers<never>();
   crashed.catch(() => {});
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const satisfies readonly EndingSignal[]) {
+  const listen = (name: EndingSignal) => {
     process.on(name, () => {
       if (controller.signal.aborted) {
         process.removeAllListeners(name);
@@ -34,7 +38,8 @@ export function listenForSignals(say: (text: string) => void): Signals {
       }
       controller.abort(new InterruptedError(signalExitCode(name)));
     });
-  }
+  };
+  NAMES.forEach(listen);
   const crash = (error: unknown) => {
     reject(error);
     controller.abort(error);
@@ -42,5 +47,13 @@ export function listenForSignals(say: (text: string) => void): Signals {
   };
   process.on("uncaughtException", crash);
   process.on("unhandledRejection", crash);
-  return { signal: controller.signal, crashed };
+  const interruptible = async <T>(work: () => Promise<T>): Promise<T> => {
+    for (const name of NAMES) process.removeAllListeners(name);
+    try {
+      return await work();
+    } finally {
+      NAMES.forEach(listen);
+    }
+  };
+  return { signal: controller.signal, crashed, interruptible };
 }

@@ -50,7 +50,7 @@ function workingDirectory(env: Surroundings["env"]): string {
 export function systemDeps() {
   const surroundings = systemSurroundings();
   let say: (text: string) => void = () => {};
-  const { signal, crashed } = listenForSignals((text) => say(text));
+  const { signal, crashed, interruptible } = listenForSignals((text) => say(text));
   const io = systemIo(signal);
   say = io.writeErr;
   let asked: GlobalFlags | undefined;
@@ -81,6 +81,7 @@ export function systemDeps() {
     now: () => systemClock.now(),
     signal,
     crashed,
+    interruptible,
     async createContext(flags: GlobalFlags): Promise<Context> {
       asked = flags;
       return contextOf(flags, signal);

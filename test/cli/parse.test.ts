@@ -19,6 +19,7 @@ import {
   text,
   timestamp,
 } from "../../src/cli/flag.ts";
+import { toGlobalFlags } from "../../src/cli/globals.ts";
 import { type ParseSpec, parse } from "../../src/cli/parse.ts";
 import { UsageError } from "../../src/errors/cli-error.ts";
 import { seeded } from "../harness/seed.ts";
@@ -256,6 +257,22 @@ describe("global flags", () => {
     expect(run(["--file", "a"], ["--dir=/other"]).input.file).toBe("/other/a");
     expect(run([], ["-vv"]).globals).toEqual({ debug: true });
     expect(run(["-v"]).globals).toEqual({ verbose: true });
+  });
+
+  test("--json takes names of fields behind = alone, and never the next word", () => {
+    const parsed = (...words: string[]) =>
+      toGlobalFlags(parse({ path: "x", args: { name: optionalArg("a name") } }, { before: [], after: words }, BASE).globals, {
+        env: {},
+        dir: "/",
+      });
+    expect(parsed("--json", "id")).not.toHaveProperty("shape");
+    expect(parsed("--json=true")).not.toHaveProperty("shape");
+    expect(parsed("--json=False")).toMatchObject({ json: false });
+    expect(parsed("--json=id, name")).toMatchObject({ json: true, shape: { fields: ["id", "name"] }, updateCheck: false });
+    expect(parsed("--jq", ".id")).toMatchObject({ json: true, shape: { jq: ".id" }, updateCheck: false });
+    expect(() => parsed("--json=")).toThrow("--json= needs names of fields, such as --json=id,name; --json alone prints all");
+    expect(() => parsed("--json=false", "--jq", ".")).toThrow("--json=false does not go with --jq or --template");
+    expect(() => parsed("--jq", ".", "--template", "x")).toThrow("--jq and --template exclude each other");
   });
 
   test("a local flag of the same name and type sets both, wherever it stands", () => {

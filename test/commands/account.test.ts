@@ -40,6 +40,7 @@ describe("login with a client ID and secret", () => {
       api_server: platform.url,
       config_file: file,
       config_key: "default",
+      secret_in: "file",
     });
     expect(done.stdout + done.stderr).not.toContain(secret());
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -52,6 +53,31 @@ describe("login with a client ID and secret", () => {
     });
     expect((await runCommand("user", [], { home })).exitCode).toBe(0);
   });
+  test("under the name of a profile they are beside others, and of use with that name alone", async () => {
+    const home = tempFolder();
+    const dir = writeProject();
+    const done = await runCommand("login", [...withCredentials(), "--profile", "staging"], { home, dir });
+    expect(done.stdout).toContain("Stored as the profile staging in ");
+    expect((await runCommand("user", ["--profile", "staging"], { home })).exitCode).toBe(0);
+    expect((await runCommand("user", [], { home, dir })).exitCode).toBe(4);
+    const unknown = await runCommand("user", ["--profile", "stagign"], { home });
+    expect([unknown.exitCode, unknown.stderr]).toEqual([1, expect.stringContaining("did you mean 'staging'?")]);
+    expect((await runCommand("config", ["--profile", "stagign"], { home })).exitCode).toBe(1);
+    const listed = await runCommand("config/profiles", ["--json"], { home, env: { SVC_PROFILE: "staging" } });
+    expect(listed.json()).toEqual({
+      profiles: [
+        {
+          name: "staging",
+          api_server: platform.url,
+          environment: platform.environmentId,
+          client_id: platform.env.SVC_CLIENT_ID,
+          secret_in: "file",
+          used: true,
+        },
+      ],
+    });
+  });
+
   test("in a project they belong to it", async () => {
     const home = tempFolder();
     const dir = writeProject();

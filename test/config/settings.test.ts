@@ -2,8 +2,14 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createSettings, describeSource, type SettingFlags } from "../../src/config/resolve.ts";
+import { createSettings as createSettingsOf, describeSource, type SettingFlags } from "../../src/config/resolve.ts";
 import { CliError } from "../../src/errors/cli-error.ts";
+
+const createSettings = (
+  flags: SettingFlags,
+  surroundings: { readonly env: Record<string, string | undefined>; readonly homeDir: string },
+  ...more: [projectRoot: string | undefined, warn?: (text: string) => void]
+) => createSettingsOf(flags, { ...surroundings, platform: "linux" }, ...more);
 
 const root = mkdtempSync(join(tmpdir(), "svc-settings-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -25,6 +31,39 @@ tokens:
   /p/one: { clientId: id-project, clientSecret: secret-project, apiServer: one.example.com, activeEnvironment: env_project }
   /p/two: { activeEnvironment: env_two }
 `;
+
+describe("a profile", () => {
+  const env = { SVC_CLIENT_ID: "id-env", SVC_API_SERVER: "https://env.example.com", SVC_PROFILE: "two" };
+  const files = { ".config/svc.yml": `${FILE}  two: { clientId: id-two, activeEnvironment: env_second }\n` };
+  const read = async (flags: SettingFlags, variables: Record<string, string> = {}) => {
+    const { clientId, clientSecret, apiServer, environment, configKey } = await createSettings(
+      flags,
+      { env: variables, homeDir: home(files) },
+      "/p/one",
+    );
+    return [clientId.value, clientSecret.value, apiServer.value, environment.value, configKey];
+  };
+  test("that a flag names is all that counts beside other flags", async () => {
+    expect(await read({ profile: "two" }, env)).toEqual(["id-two", undefined, "http://127.0.0.1:5757", "env_second", "two"]);
+    expect(await read({ profile: "two", environment: "x" }, env)).toEqual(["id-two", undefined, "http://127.0.0.1:5757", "x", "two"]);
+    expect(await read({ profile: "default" })).toEqual(["id-default", "secret-default", "http://127.0.0.1:1111", "staging", "default"]);
+  });
+
+  test("that a variable names stands behind the other variables", async () => {
+    expect(await read({}, env)).toEqual(["id-env", undefined, "https://env.example.com", "env_second", "two"]);
+  });
+
+  test("that does not exist is a problem of who needs it; a name that cannot be one is refused", async () => {
+    const folder = home(files);
+    const { profile, configKey } = await createSettings({ profile: "tow" }, { env: {}, homeDir: folder }, undefined);
+    expect([configKey, profile?.missing?.message]).toEqual([
+      "tow",
+      `there is no profile 'tow' in ${folder}/.config/svc.yml; did you mean 'two'?`,
+    ]);
+    for (const name of ["/p/one", "", "a b", "-x", "x".repeat(65)])
+      expect(createSettings({ profile: name }, { env: {}, homeDir: folder }, undefined)).rejects.toThrow("no name of a profile");
+  });
+});
 
 describe("precedence: flag, environment variable, project entry, default entry, built-in default", () => {
   const sources = ["flag", "env", "project", "default", "none"] as const;

@@ -98,7 +98,7 @@ function testClock(start = Date.UTC(2024, 4, 1, 12)): Clock & { advance(ms: numb
 export function testSurroundings(env: Readonly<Record<string, string | undefined>> = {}): Surroundings {
   const home = env.HOME ?? `${tmpdir()}/no-home-of-svc-tests`;
   return {
-    env: { PATH: process.env.PATH, HOME: home, ...env },
+    env: { PATH: process.env.PATH, HOME: home, SVC_KEYCHAIN: "off", ...env },
     platform: process.platform,
     arch: process.arch,
     hostname: "host.example",

@@ -52,7 +52,7 @@ export class Sandbox implements AsyncDisposable {
     if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: run \`bun build.ts --single\``);
     for (const dir of ["home", "work", "bin"]) mkdirSync(join(this.root, dir));
     linkOrCopy(BINARY, this.binary);
-    this.env = { HOME: this.home, PATH: process.env.PATH ?? "", LANG: "C.UTF-8", SVC_NO_UPDATE_CHECK: "1", ...env };
+    this.env = { HOME: this.home, PATH: process.env.PATH ?? "", LANG: "C.UTF-8", SVC_NO_UPDATE_CHECK: "1", SVC_KEYCHAIN: "off", ...env };
   }
 
   /** Runs `svc` to its end. */

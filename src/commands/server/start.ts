@@ -4,6 +4,7 @@ import { bool, choice, duration, int, keyValue, list, path, text } from "../../c
 import { isLoopback } from "../../config/address.ts";
 import { DEFAULT_KEY, readEntries, updateEntry } from "../../config/file.ts";
 import { svcHome } from "../../config/home.ts";
+import { secretOf } from "../../config/keychain.ts";
 import { startInBackground } from "../../config/local-server.ts";
 import { locateConfig } from "../../config/location.ts";
 import { DEFAULT_API_SERVER } from "../../config/resolve.ts";
@@ -232,18 +233,20 @@ function selfArgv(execPath: string): string[] {
 }
 
 /**
- * Stores the first credentials as the default login, unless there is one. When this server accepts
- * a stored login of its previous address, that login moves to the new address.
+ * Stores the first credentials as the default login, or that of the profile, unless there is one.
+ * When this server accepts a stored login of its previous address, that login moves to the new
+ * address.
  */
 async function logIn(
-  { flags, http, surroundings }: Context,
+  { flags, http, progress, surroundings }: Context,
   url: string,
   created: InitialCredentials | undefined,
 ): Promise<Pick<Started, "logged_in" | "client_id" | "client_secret">> {
+  const key = flags.profile ?? DEFAULT_KEY;
   const { read } = locateConfig(flags, surroundings);
-  const stored = read === undefined ? undefined : (await readEntries(read)).get(DEFAULT_KEY);
+  const stored = read === undefined ? undefined : (await readEntries(read)).get(key);
   if (created && stored?.clientId === undefined) {
-    const file = await updateEntry(flags, surroundings, DEFAULT_KEY, {
+    const file = await updateEntry(flags, surroundings, key, {
       name: surroundings.hostname,
       clientId: created.clientId,
       clientSecret: created.clientSecret,
@@ -253,15 +256,16 @@ async function logIn(
     return { logged_in: file, client_id: created.clientId };
   }
   if (created) return { logged_in: null, client_id: created.clientId, client_secret: created.clientSecret };
-  const { clientId, clientSecret, apiServer } = stored ?? {};
+  const { clientId, apiServer } = stored ?? {};
   const moved = apiServer !== undefined && apiServer !== url && isLoopback(apiServer);
-  if (!moved || clientId === undefined || clientSecret === undefined) return { logged_in: null };
+  const clientSecret = moved && stored ? await secretOf(stored, surroundings, progress.warn) : undefined;
+  if (clientId === undefined || clientSecret === undefined) return { logged_in: null };
   const taken = await http.checkCredentials(clientId, clientSecret, url).then(
     () => true,
     () => false,
   );
   if (!taken) return { logged_in: null };
-  return { logged_in: await updateEntry(flags, surroundings, DEFAULT_KEY, { apiServer: url }), client_id: clientId };
+  return { logged_in: await updateEntry(flags, surroundings, key, { apiServer: url }), client_id: clientId };
 }
 
 /**

@@ -103,6 +103,23 @@ class ConfigFile(unittest.TestCase):
         found = client_settings(None, None, None, None, {"HOME": self.home})
         self.assertEqual((found.client_id, found.client_secret), ("p", "s"))
 
+    def test_a_profile_is_the_only_entry_that_counts(self) -> None:
+        self.write("tokens:\n  default:\n    clientId: d\n    clientSecret: s\n  other:\n    clientId: o\n    clientSecret: t\n    apiServer: o.example.com\n")
+        found = client_settings(None, None, None, None, {"HOME": self.home, "SVC_PROFILE": "other"})
+        self.assertEqual((found.client_id, found.client_secret, found.api_server), ("o", "t", "https://o.example.com"))
+        with self.assertRaisesRegex(ConfigError, "SVC_PROFILE names the profile 'otter', which is not in .*svc.yml"):
+            client_settings(None, None, None, None, {"HOME": self.home, "SVC_PROFILE": "otter"})
+
+    def test_a_secret_in_the_keychain_is_read_by_the_program(self) -> None:
+        self.write("tokens:\n  default:\n    clientId: d\n    clientSecretIn: keychain\n")
+        env = {"HOME": self.home, "PATH": os.path.join(self.home, "bin")}
+        with self.assertRaisesRegex(ConfigError, "keychain of this system, and the program svc, .*, is not found on PATH; set SVC_CLIENT_SECRET"):
+            client_settings(None, None, None, None, env)
+        self.assertEqual(client_settings(None, None, None, None, {**env, "SVC_CLIENT_SECRET": "x"}).client_secret, "x")
+        os.chmod(self.write('#!/bin/sh\necho "$1 $3" >&2; exit 1\n', "bin/svc"), 0o755)
+        with self.assertRaisesRegex(ConfigError, "did not read it: __client-secret default$"):
+            client_settings(None, None, None, None, env)
+
     def test_nothing_found(self) -> None:
         for env, said in (({}, "no client_id"), ({"SVC_CLIENT_ID": "x"}, "no client_secret: .*SVC_CLIENT_SECRET is not set")):
             with self.assertRaisesRegex(ConfigError, said):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from typing import Mapping, Optional
+from typing import Any, Mapping, Optional
 from urllib.parse import urlsplit
 
 from .address import is_loopback
@@ -61,8 +61,8 @@ def client_settings(
     env: Optional[Mapping[str, str]] = None,
 ) -> ClientSettings:
     """The settings, each from the first source that has it: the argument, the environment variable,
-    the config file's entry of the project around the working directory, the file's entry
-    ``default``. Raises ConfigError.
+    the config file's entry that SVC_PROFILE names, or else its entry of the project around the
+    working directory, and ``default``. Raises ConfigError.
     """
     surroundings = os.environ if env is None else env
     path: Optional[str] = None
@@ -70,8 +70,11 @@ def client_settings(
     if not (client_id and client_secret):
         path = config_file(surroundings)
         tokens = read_config(path) if path else {}
-        root = _project_root()
-        entries = [tokens[key] for key in (root, "default") if key is not None and key in tokens]
+        keys = _entry_keys(surroundings, tokens, path)
+        entries = [tokens[key] for key in keys]
+        kept = next((key for key in keys if tokens[key].get("clientSecret") or tokens[key].get("clientSecretIn")), None)
+        if path and kept and tokens[kept].get("clientSecretIn") and not (client_secret or surroundings.get("SVC_CLIENT_SECRET")):
+            client_secret = _secret_in_keychain(path, kept, surroundings)
 
     def find(given: Optional[str], variable: str, key: str) -> tuple[Optional[str], str]:
         if given:
@@ -102,6 +105,40 @@ def client_settings(
         normalize_address(query_server, query_from) if query_server else None,
         chosen_environment,
     )
+
+
+def _entry_keys(env: Mapping[str, str], tokens: Mapping[str, Any], path: Optional[str]) -> list[str]:
+    """The keys of the config file's entries that count, the first one before the others."""
+    profile = env.get("SVC_PROFILE")
+    if not profile:
+        return [key for key in (_project_root(), "default") if key is not None and key in tokens]
+    if profile not in tokens:
+        place = path or "the config file, which does not exist"
+        raise ConfigError(f"SVC_PROFILE names the profile {profile!r}, which is not in {place}; `svc config profiles` lists those that there are")
+    return [profile]
+
+
+def _secret_in_keychain(path: str, key: str, env: Mapping[str, str]) -> str:
+    """The client secret of an entry of the config file that the system's keychain has. The program
+    ``svc`` reads it, of PATH or else of the place where it is installed.
+    """
+    import shutil
+    import subprocess
+
+    home = env.get("HOME") or os.path.expanduser("~")
+    program = shutil.which("svc", path=env.get("PATH")) or shutil.which("svc", path=os.path.join(home, ".svc", "bin"))
+    where = f"the client secret of {key!r} in {path} is in the keychain of this system"
+    if program is None:
+        raise ConfigError(f"{where}, and the program svc, which reads it there, is not found on PATH; set SVC_CLIENT_SECRET")
+    try:
+        done = subprocess.run(
+            [program, "__client-secret", path, key], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=dict(env)
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(f"{where}, and {program} did not read it: {error}") from None
+    if done.returncode != 0 or not done.stdout.strip():
+        raise ConfigError(f"{where}, and {program} did not read it: {done.stderr.strip() or 'no reason was given'}")
+    return done.stdout.strip()
 
 
 def normalize_address(given: str, source: str) -> str:

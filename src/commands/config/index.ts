@@ -1,13 +1,13 @@
-import { defineCommand } from "../cli/command.ts";
-import { choice } from "../cli/flag.ts";
-import type { Setting, Source } from "../config/settings.ts";
-import type { Context } from "../context/context.ts";
-import { errorText } from "../domain/error-text.ts";
-import { escapeControls } from "../domain/name.ts";
-import { maskedSecret } from "../domain/secret-name.ts";
-import { UsageError } from "../errors/cli-error.ts";
-import { TableLayout } from "../output/table.ts";
-import { textView } from "../output/view.ts";
+import { defineCommand } from "../../cli/command.ts";
+import { choice } from "../../cli/flag.ts";
+import type { Setting, Source } from "../../config/settings.ts";
+import type { Context } from "../../context/context.ts";
+import { errorText } from "../../domain/error-text.ts";
+import { escapeControls } from "../../domain/name.ts";
+import { maskedSecret } from "../../domain/secret-name.ts";
+import { UsageError } from "../../errors/cli-error.ts";
+import { TableLayout } from "../../output/table.ts";
+import { textView } from "../../output/view.ts";
 
 const FORMATS = ["table", "json", "env", "shell", "svcpy"] as const;
 
@@ -42,6 +42,7 @@ export default defineCommand({
   },
   async run(context, { format }): Promise<Shown> {
     const settings = await context.settings();
+    if (settings.profile?.missing) throw settings.profile.missing;
     const learned = await fetchServerFacts(context);
     const environment = settings.environment.value === undefined ? service(learned.environment) : settings.environment;
     return {
