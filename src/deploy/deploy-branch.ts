@@ -1,21 +1,19 @@
 /** Deploying the project to a branch for another command, which needs it there. */
 
-import { currentBranch } from "../config/branch.ts";
 import type { Context } from "../context/context.ts";
 import { deploy } from "./deploy.ts";
 import { findProvenance } from "./provenance.ts";
 
 /**
- * Deploys the project to the branch of the flags and waits until it is live, without questions:
- * nothing but the branch changes.
+ * Deploys the project to a branch and waits until it is live, without questions: nothing but the
+ * branch changes.
  */
-export async function deployBranch(context: Context): Promise<void> {
+export async function deployBranch(context: Context, branch: string | undefined): Promise<void> {
   const project = await context.project();
   const none = { description: undefined, metadata: [], tags: [], cicdJobUrl: undefined, vcsUrl: undefined };
   const events = deploy(context, {
     ...none,
-    branch: await currentBranch(context),
-    ...{ force: true, await: true, dryRun: false, reset: false, noPromote: false, blueGreen: false, profiling: false },
+    ...{ branch, force: true, await: true, dryRun: false, reset: false, noPromote: false, blueGreen: false, profiling: false },
     ...{ dump: false, skipLsp: false, skipSqlExtrasCheck: false },
     provenance: await findProvenance(context, project.root, none),
   });

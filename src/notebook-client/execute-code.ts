@@ -14,8 +14,8 @@ export type ExecutionEvent =
 const LAST_CALL_MS = 5_000;
 
 /**
- * Adds a cell to a notebook, runs it and tells what it gives. When the command is interrupted, so is
- * the cell; one that cannot be run is removed. Throws CliError when its run was taken back.
+ * Adds a cell to a notebook, runs it and tells what it gives. When the command is interrupted, so
+ * is the cell; one that cannot be run is removed. Throws CliError when its run was taken back.
  */
 export async function* executeCode(context: Context, notebookId: string, source: string): AsyncGenerator<ExecutionEvent> {
   const notebooks = await context.api.notebooks();

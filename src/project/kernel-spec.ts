@@ -27,7 +27,7 @@ export function kernelSpec({ project, root, python, sdkRoot }: KernelSpecParts):
   return `${JSON.stringify(spec, undefined, 2)}\n`;
 }
 
-/** The name under which Jupyter knows the kernel of a project: letters, digits, `-`, `_` and `.`. */
+/** The name by which Jupyter knows a project's kernel: letters, digits, `-`, `_` and `.`. */
 export function kernelName(project: string): string {
   return `svc-${project.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, "-")}`;
 }

@@ -1,7 +1,6 @@
 import type { StartBranchResponse } from "../../../gen/svc/v1/deployment_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { currentBranch } from "../../config/branch.ts";
-import type { Context } from "../../context/context.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { CliError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
@@ -20,7 +19,7 @@ export default defineCommand({
     const deployments = await context.api.deployments();
     return deployments.startBranch({ branch }).catch(async (error: unknown) => {
       if (!(error instanceof CliError) || error.code !== "not_found" || (await context.projectName()) === undefined) throw error;
-      await deployTo(context, branch);
+      await (await import("../../deploy/deploy-branch.ts")).deployBranch(context, branch);
       return deployments.startBranch({ branch });
     });
   },
@@ -30,12 +29,3 @@ export default defineCommand({
     ({ deployment }) => ({ branch: deployment?.branch, deployment_id: deployment?.id }),
   ),
 });
-
-/** Deploys the project to a branch, whether a flag names it or git does. */
-async function deployTo(context: Context, branch: string): Promise<void> {
-  const [{ deployBranch }, { createContext }] = await Promise.all([
-    import("../../deploy/deploy-branch.ts"),
-    import("../../context/create-context.ts"),
-  ]);
-  await deployBranch(createContext({ ...context, flags: { ...context.flags, branch } }));
-}

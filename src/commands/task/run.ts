@@ -2,6 +2,7 @@ import type { LogLine } from "../../../gen/svc/v1/log_pb.ts";
 import { type Task, TaskState } from "../../../gen/svc/v1/task_pb.ts";
 import { defineCommand, type InputOf } from "../../cli/command.ts";
 import { arg, bool, int, list, path, text } from "../../cli/flag.ts";
+import { currentBranch } from "../../config/branch.ts";
 import type { Context } from "../../context/context.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { parseTarget, targetProblem } from "../../domain/task-target.ts";
@@ -72,7 +73,10 @@ type Input = InputOf<typeof flags> & { readonly target: string };
 async function* eventsOf(context: Context, input: Input): AsyncGenerator<Shown> {
   const { target: wanted, module, maxRetries, arg: texts, argsFile, enableProfiling, skipValidation, venv = "", watch } = input;
   const given = argsFile === undefined ? [argumentsOfTexts(texts)] : argumentsOfLines(await fileText(context, argsFile), argsFile);
-  if (context.flags.branch !== undefined && !input.skipApply) await (await import("../../deploy/deploy-branch.ts")).deployBranch(context);
+  if (context.flags.branch !== undefined && !input.skipApply) {
+    const { deployBranch } = await import("../../deploy/deploy-branch.ts");
+    await deployBranch(context, await currentBranch(context));
+  }
   const { path: file, module: name, callable } = parseTarget(wanted, module);
   const { ids, workflowId, url } = await (await context.api.tasks()).runTasks({
     target: { callable, code: file === "" ? { case: "module", value: name } : { case: "path", value: file } },

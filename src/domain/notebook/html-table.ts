@@ -22,7 +22,9 @@ const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", qu
 /** Elements whose content is not shown. */
 const UNSEEN = new Set(["style", "script", "template"]);
 
-/** The first table of some HTML; undefined when there is none. A table within a cell is its text. */
+/**
+ * The first table of some HTML; undefined when there is none. A table within a cell is its text.
+ */
 export function htmlTable(html: string): HtmlTable | undefined {
   const rows: HtmlCell[][] = [];
   let depth = 0;

@@ -1,6 +1,6 @@
 /**
- * Deploying what a notebook's cells define: a file beside those of a branch's source, in a deployment
- * that is otherwise what is live on the branch, or what the kernel runs in.
+ * Deploying what a notebook's cells define: a file beside those of a branch's source, in a
+ * deployment that is otherwise what is live on the branch, or what the kernel runs in.
  */
 
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";

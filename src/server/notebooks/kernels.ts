@@ -181,7 +181,7 @@ class Kernel {
     return signal.aborted ? String(signal.reason) : how;
   }
 
-  /** Runs the cells that wait, and those that come, until the process ends or is idle for too long. */
+  /** Runs the cells that wait and those that come, until the process ends or is idle for long. */
   private async runCells(process: KernelProcess, plain: (text: string) => string, signal: AbortSignal): Promise<void> {
     const { store, idleMs = IDLE_MS, clock } = this.options;
     const isOver = process.ended.then(() => "over" as const);

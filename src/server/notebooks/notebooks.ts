@@ -1,7 +1,7 @@
 /**
  * Notebooks: cells that are kept with what running them gave, and the kernels that run them. Every
- * node takes calls for any notebook: what is asked is in the store, and the node that has the kernel
- * does it.
+ * node takes calls for any notebook: what is asked is in the store, and the node that has the
+ * kernel does it.
  */
 
 import type { Clock } from "../../context/clock.ts";

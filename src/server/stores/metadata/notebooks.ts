@@ -139,8 +139,8 @@ export interface NotebookStore {
   outputLength(notebookId: string): Promise<number>;
 
   /**
-   * Has a cell of code wait for a kernel, after those that wait, without what it gave before. `open`
-   * when it waits or runs, `ended` when the kernel is not the notebook's, or has ended.
+   * Has a cell of code wait for a kernel, after those that wait, without what it gave before.
+   * `open` when it waits or runs, `ended` when the kernel is not the notebook's, or has ended.
    */
   queueCell(notebookId: string, kernelId: string, cellId: string): Promise<CellRecord | "ended" | "open" | "missing">;
   /**
@@ -176,8 +176,8 @@ export interface NotebookStore {
     state: "succeeded" | "failed" | "interrupted",
   ): Promise<boolean>;
   /**
-   * Ends a kernel. Cells that run or wait fail with an error that says how it ended, in the words of
-   * `error`. False when it is not the notebook's, or has ended.
+   * Ends a kernel. Cells that run or wait fail with an error that says how it ended, in the words
+   * of `error`. False when it is not the notebook's, or has ended.
    */
   endKernel(notebookId: string, kernelId: string, end: string, error: string): Promise<boolean>;
   /** Kernels of a node that have not ended, by notebook. */

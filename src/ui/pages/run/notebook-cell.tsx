@@ -23,7 +23,9 @@ interface CellParts {
   readonly onDone: () => void;
 }
 
-/** A cell: its source, which is kept when one leaves it, and what it gave. Shift and Enter run it. */
+/**
+ * A cell: its source, which is kept when one leaves it, and what it gave. Shift and Enter run it.
+ */
 export function Cell({ notebookId, cell, place, last, mayChange, onDone }: CellParts) {
   const { id = "", kind, source = "", executionCount, outputs = [] } = cell;
   const draft = useSignal(source);
@@ -112,7 +114,7 @@ function Output({ output }: { readonly output: CellOutputJson }) {
       return <OutputTable table={shown.table} />;
     default:
       return (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
         <pre class={`cell-output ${shown.tone}`} tabIndex={0}>
           {shown.text}
         </pre>
@@ -122,7 +124,7 @@ function Output({ output }: { readonly output: CellOutputJson }) {
 
 function OutputTable({ table }: { readonly table: HtmlTable }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
     <div class="cell-table" tabIndex={0}>
       <table>
         <tbody>
