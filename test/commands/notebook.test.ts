@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { InterruptedError } from "../../src/errors/cli-error.ts";
 import { tempFolder } from "../client/test-context.ts";
 import { followPage } from "../harness/docs-page.ts";
 import { eventually } from "../harness/eventually.ts";
@@ -66,6 +67,19 @@ describe("svc notebook exec", () => {
     expect(refused.exitCode).not.toBe(0);
     expect(refused.stderr).toContain("runs in deployment");
     expect((await json<Shown>("get", "--name", "Look")).cells).toHaveLength(before);
+  }, 300_000);
+
+  test("interrupts the cell when it is interrupted, and the kernel keeps its names", async () => {
+    const interrupted = new AbortController();
+    const words = ["kept = 1\nprint('begun', flush=True)\nimport time\ntime.sleep(600)", "--name", "Look"];
+    const options = { home: platform.home, env: platform.env, dir: project, signal: interrupted.signal };
+    const running = runCommand("notebook/exec", words, options);
+    const outputs = async () => (await json<Shown>("get", "--name", "Look", "--outputs")).cells.at(-1)?.outputs ?? [];
+    await eventually(async () => JSON.stringify(await outputs()).includes("begun"), "a cell that runs");
+    interrupted.abort(new InterruptedError(130));
+    expect(await running).toMatchObject({ exitCode: 130, stdout: "begun\n" });
+    await eventually(async () => JSON.stringify(await outputs()).includes("KeyboardInterrupt"), "the end of the cell");
+    expect((await exec("kept")).stdout).toBe("1\n");
   }, 300_000);
 
   test("wants one notebook, which there is", async () => {

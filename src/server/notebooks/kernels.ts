@@ -44,8 +44,6 @@ export interface KernelsOptions {
 
 /** The kernels of this node. */
 export interface Kernels {
-  /** Whether a kernel runs here. */
-  has(kernelId: string): boolean;
   /** Number of those that run here. */
   count(): number;
   /** Starts a kernel that the store has given to a notebook. */
@@ -57,6 +55,8 @@ export interface Kernels {
 }
 
 const IDLE_MS = 3_600_000;
+/** Milliseconds between two looks at the store: notifications may be lost. */
+const LOOK_MS = 15_000;
 /** Milliseconds for which outputs are gathered before they are stored. */
 const GATHER_MS = 50;
 const MAX_END = 2_000;
@@ -69,7 +69,6 @@ export function createKernels(options: KernelsOptions): Kernels {
     for (const kernel of running.values()) if (id === "" || kernel.notebookId === id) kernel.wake();
   });
   return {
-    has: (kernelId) => running.has(kernelId),
     count: () => running.size,
     start(notebook, given) {
       const kernel = new Kernel(notebook, given, options);
@@ -131,6 +130,7 @@ class Kernel {
     const own = join(folder, this.kernel.id);
     const halted = deployments.halted(environmentId);
     const signal = AbortSignal.any([this.over.signal, halted]);
+    const looks = setInterval(() => this.wake(), LOOK_MS);
     let end = "";
     let error = "";
     try {
@@ -139,9 +139,11 @@ class Kernel {
       end = await this.serve(own, deployment, signal);
       error = `the kernel ${end} before the cell had ended`;
     } catch (failure) {
-      end = signal.aborted ? String(signal.reason) : `could not be started: ${errorText(failure)}`;
+      const what = this.process ? "could not go on" : "could not be started";
+      end = signal.aborted ? String(signal.reason) : `${what}: ${errorText(failure)}`;
       error = `the kernel ${end}`;
     }
+    clearInterval(looks);
     await rm(own, { recursive: true, force: true }).catch(() => undefined);
     await store.endKernel(this.notebookId, this.kernel.id, end.slice(0, MAX_END), error.slice(0, MAX_END)).catch((failure: unknown) => {
       log.warning("the end of a kernel could not be written down", { notebook: this.notebookId, error: String(failure) });
@@ -185,15 +187,17 @@ class Kernel {
   private async runCells(process: KernelProcess, plain: (text: string) => string, signal: AbortSignal): Promise<void> {
     const { store, idleMs = IDLE_MS, clock } = this.options;
     const isOver = process.ended.then(() => "over" as const);
+    let idleSince = clock.now();
     for (;;) {
       this.woken = Promise.withResolvers();
       const cell = await store.beginCell(this.notebookId, this.kernel.id);
       if (cell) {
         if (!(await this.run(process, cell, plain))) return;
+        idleSince = clock.now();
         continue;
       }
       const resting = new AbortController();
-      const rested = clock.sleep(idleMs, AbortSignal.any([resting.signal, signal])).then(
+      const rested = clock.sleep(Math.max(0, idleSince + idleMs - clock.now()), AbortSignal.any([resting.signal, signal])).then(
         () => "idle" as const,
         () => "over" as const,
       );
