@@ -1,6 +1,6 @@
 import { defineGroup } from "../../../cli/command.ts";
 
 export default defineGroup({
-  summary: "The project's environment as a kernel of Jupyter",
+  summary: "Offer the project's environment to Jupyter",
   examples: [{ run: "svc notebook kernel install", does: "JupyterLab and VS Code offer it from then on" }],
 });
