@@ -90,6 +90,7 @@ const DIRECTIONS: Readonly<
   "topic-client": { all: ["errors", "output"] },
   // Interrupting a cell is a call after the command's own signal has ended its calls.
   "notebook-client": { all: ["errors", "gen"], types: ["context"], lazily: ["context"] },
+  docs: { all: ["build-info.ts", "cli", "domain", "python"], lazily: ["commands"] },
   "task-client": { all: ["domain", "errors", "gen", "log-client"], types: ["context"] },
   commands: {
     all: [
@@ -102,6 +103,7 @@ const DIRECTIONS: Readonly<
         "log-client",
         "notebook-client",
         "query-client",
+        "docs",
         "task-client",
         "topic-client",
         "value-files",
@@ -109,7 +111,7 @@ const DIRECTIONS: Readonly<
     ],
     types: ["context", "client", "python", "release"],
   },
-  server: { all: ["contract", "modules.ts", "gen", "disk", "domain", "python"], types: ["context"] },
+  server: { all: ["contract", "modules.ts", "gen", "disk", "docs", "domain", "python"], types: ["context"] },
   domain: { all: ["gen"] },
   // It is bundled for browsers, so nothing of it may need more than they have.
   ui: { all: ["domain"], types: ["gen"] },

@@ -208,7 +208,9 @@ class Lines {
     if (!aggregation) return [];
     const relation = this.#walk(scopes[0] ?? "", aggregation.path ?? []);
     const own = [relation.namespace, ...scopes];
-    const inner = [...(aggregation.filters ?? []), aggregation.column, aggregation.key].filter((one) => one !== undefined);
+    const { column, filters = [], grouping, key } = aggregation;
+    const groups = grouping?.columns?.map(({ value }) => value) ?? [];
+    const inner = [...filters, column, key, ...groups].filter((one) => one !== undefined);
     return [...relation.ids, ...inner.flatMap((one) => this.#expression(one, own))];
   }
 }

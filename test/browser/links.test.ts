@@ -170,10 +170,14 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       await run("dataset/upload", rows, "--name", "names");
       return (await json("eval/trigger", "names/exact")) as Printed;
     },
-    "notebook create": async () => (await json("notebook/create")) as Printed,
+    async "notebook create"() {
+      const { title, url } = (await json("notebook/create")) as { title: string; url: string };
+      return { id: title, url };
+    },
     async "notebook list"() {
-      const { notebooks } = (await json("notebook/list")) as { notebooks: readonly Printed[] };
-      return notebooks[0] as Printed;
+      await json("notebook/create", "--title", "a/b c");
+      const { notebooks } = (await json("notebook/list")) as { notebooks: readonly { title: string; url: string }[] };
+      return { id: notebooks[0]?.title ?? "", url: notebooks[0]?.url ?? "" };
     },
     async "task run"() {
       const { task_ids: ids, url } = (await json("task/run", "work.py::main")) as { task_ids: readonly string[]; url: string };

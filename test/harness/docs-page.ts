@@ -16,7 +16,8 @@ export interface PageCommand {
 
 /**
  * Follows a page of `docs/` from its first block to its last: what names a file is written into a
- * folder, and `run` is given the commands of all other blocks. A page without commands fails.
+ * folder, and `run` is given the commands of all other blocks but those that are `not run: REASON`.
+ * A page without commands fails.
  */
 export async function followPage(name: string, folder: string, run: (command: PageCommand) => Promise<void>): Promise<void> {
   const page = readFileSync(join(import.meta.dir, "../../docs", name), "utf8");
@@ -27,6 +28,7 @@ export async function followPage(name: string, folder: string, run: (command: Pa
       writeFileSync(join(folder, file), text);
       continue;
     }
+    if (info.includes(" not run: ")) continue;
     expect(info).toBe("console");
     for (const [, line = "", said = ""] of text.matchAll(/^\$ svc (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
       await run({ line, words: [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? ""), said });

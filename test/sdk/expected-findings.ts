@@ -548,6 +548,127 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "wrong type",
     ],
   ],
+  "128-coding": [
+    [
+      "E128 features.py:58:42 write",
+      "'bad.id' is the primary key, whose values are of a type that the server knows: take encoder= and decoder= out",
+      "not encoded",
+    ],
+    [
+      "E128 features.py:59:39 str",
+      "encoder of 'bad.at' cannot be used: it does not say what it returns: write a function with a return annotation, such as '-> str'",
+      "encoder",
+    ],
+    [
+      "E128 features.py:60:20 feature(encoder=write)",
+      "decoder of 'bad.alone' cannot be used: it is missing beside encoder=: what is stored has to be read again",
+      "decoder",
+    ],
+    [
+      "E128 features.py:61:19 feature(decoder=read)",
+      "encoder of 'bad.none' cannot be used: it is missing beside decoder=: what is stored has to be read again",
+      "encoder",
+    ],
+    ['E128 features.py:62:35 "write"', "encoder of 'bad.text' cannot be used: it is no function of a value", "encoder"],
+    [
+      "E128 features.py:63:38 write_untyped",
+      "encoder of 'bad.untyped' cannot be used: it does not say what it returns: write a function with a return annotation, such as '-> str'",
+      "encoder",
+    ],
+    [
+      "E128 features.py:64:38 write_complex",
+      "encoder of 'bad.unknown' cannot be used: what it returns cannot be stored: 'complex' cannot be the type of a feature: write float",
+      "encoder",
+    ],
+    [
+      "E128 features.py:65:36 write_maybe",
+      "encoder of 'bad.maybe' cannot be used: it is never given None: annotate it with the type of what it returns for a value",
+      "encoder",
+    ],
+    [
+      "E128 features.py:66:36 write_later",
+      "encoder of 'bad.later' cannot be used: it is async or a generator: write a plain function",
+      "encoder",
+    ],
+    [
+      "E128 features.py:67:34 write_two",
+      "encoder of 'bad.two' cannot be used: it is called with the value alone, which its parameters do not allow",
+      "encoder",
+    ],
+    [
+      "E128 features.py:68:41 write",
+      "encoder of 'bad.again' cannot be used: the feature has the values of Shop.place, as they are: take encoder= and decoder= out",
+      "encoder",
+    ],
+    [
+      "E128 features.py:69:39 write",
+      "'bad.computed' is computed by an expression, which knows no encoder: let a resolver give its values",
+      "not computed so",
+    ],
+    [
+      "E146 features.py:70:69 3",
+      "max_length of 'bad.length' is int 3: its values are of a class of their own: write Validation(check=...)",
+      "bad value",
+    ],
+    [
+      'E115 features.py:71:67 "1,2"',
+      "the default of 'bad.default' does not fit its type: the encoder fails for str '1,2': TypeError: expected Point, got str",
+      "not encoded",
+    ],
+    [
+      "E118 features.py:72:69 {1: feature(), 2: feature(encoder=write)}",
+      "version 2 of 'bad.versions' has encoder, which all versions share: give it to the feature",
+      "of all versions",
+    ],
+    [
+      "E128 features.py:75:19 _.place",
+      "'bad.place' is encoded by a function, and only Python code reads its values: take it in a resolver",
+      "encoded",
+    ],
+    [
+      'E195 features.py:78:14 Shop.corner == "1,2"',
+      "the condition cannot be tested for a row: 'shop.corner' is encoded by a function, and only Python code reads its values: take it in a resolver",
+      "no condition",
+    ],
+    [
+      "E128 features.py:84:32 Visit.seen",
+      "'visit.seen' is encoded by a function, and only Python code reads its values: take it in a resolver",
+      "encoded",
+    ],
+  ],
+  "183-groups": [
+    [
+      "E183 features.py:31:68 []",
+      "group_by of 'user.none' is a list of 0: write a feature of the rows such as _.kind, or a list of up to 8",
+      "no column",
+    ],
+    [
+      'E183 features.py:32:68 "kind"',
+      "group_by of 'user.text' is str 'kind': write a feature of the rows such as _.kind, or a list of up to 8",
+      "no column",
+    ],
+    [
+      "E183 features.py:33:13 Windowed[float]",
+      "'user.number' is float, and groups are several values: write Windowed[list[...]] of a @dataclass",
+      "no rows",
+    ],
+    [
+      "E183 features.py:34:12 Windowed[list[Count]]",
+      "'user.fewer' has rows of _.kind, the aggregate, and Count has the fields total: give it one for each, in this order",
+      "other fields",
+    ],
+    [
+      "E183 features.py:35:87 _.txns[_.amount, _.at > _.svc_window].sum() + 1",
+      "the expression of 'user.call' is not one aggregation of rows, such as _.txns[_.amount, _.at > _.svc_window].sum()",
+      "no aggregation",
+    ],
+    ["E130 features.py:36:70 knid", "Txn has no feature 'knid'; did you mean 'kind' or 'id'?", "no such feature"],
+    [
+      "E106 features.py:37:77 default",
+      "this version of svc has no option 'default' of group_by_windowed: without rows the value is an empty list",
+      "no such option",
+    ],
+  ],
   "140-parameters": [
     ["E140 resolvers.py:20:10 id", "parameter 'id' names no feature: annotate it, such as 'id: User.id'", "no feature annotation"],
     [

@@ -101,7 +101,8 @@ export type AggregateSeries = Message<"svc.v1.AggregateSeries"> & {
   group: string[];
 
   /**
-   * FQN of the feature that is aggregated, or an expression in short; empty = rows are counted.
+   * FQN of the feature that is aggregated, or an expression in short; empty = rows are counted. Then
+   * "by" and what they are aggregated apart by, where they are: "txn.amount by txn.kind".
    *
    * @generated from field: string aggregated = 4;
    */
@@ -221,7 +222,8 @@ export type AggregateSeriesJson = {
   group?: string[];
 
   /**
-   * FQN of the feature that is aggregated, or an expression in short; empty = rows are counted.
+   * FQN of the feature that is aggregated, or an expression in short; empty = rows are counted. Then
+   * "by" and what they are aggregated apart by, where they are: "txn.amount by txn.kind".
    *
    * @generated from field: string aggregated = 4;
    */

@@ -20,15 +20,17 @@ import {
   GraphSchema,
   type StreamResolver,
 } from "../../../gen/svc/v1/graph_pb.ts";
-import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
+import type { DataType, StructTypeField } from "../../../gen/svc/v1/value_pb.ts";
 import { finding, mergeFindings } from "../finding.ts";
 import { GraphIndex } from "../graph-index.ts";
 import { readableName } from "../name.ts";
 import { EXPRESSION_TYPE, NULL_EXPRESSION } from "../rules/expressions.ts";
+import type { RuleProblem } from "../rules/rule.ts";
 import { BAD_MESSAGE_EXPRESSION } from "../rules/streams.ts";
+import { BAD_GROUPING } from "../rules/windows.ts";
 import type { ExpressionScope } from "./scope.ts";
 import { keptWindow } from "./tile-series.ts";
-import { isNullType, typeWords, widening } from "./types.ts";
+import { isNullType, NULL_TYPE, typeWords, widening } from "./types.ts";
 import { type TypedExpression, typeExpression } from "./typing.ts";
 
 /** The type and the findings of an expression, known before any row is. */
@@ -139,6 +141,8 @@ function checkOnline(index: GraphIndex, set: FeatureSet, feature: Feature): Diag
     const problem = EXPRESSION_TYPE.annotation({ feature: name, type, annotation });
     return [finding(problem, span, { hint: conversionHint(type, annotation) })];
   }
+  const unfit = typed.kind === "aggregation" && typed.grouping ? groupFieldProblem(name, typed.type, dtype) : undefined;
+  if (unfit) return [finding(unfit, span)];
   const kept = keptWindow(index, set, feature);
   const problems = kept && "code" in kept ? [finding(kept, span)] : [];
   if (!typed.nullable || nullable || defaultValue) return problems;
@@ -149,6 +153,24 @@ function checkOnline(index: GraphIndex, set: FeatureSet, feature: Feature): Diag
       hint: `Write \`${typeWords(dtype)} | None\`, give it a default, or wrap the expression in F.coalesce(..., <value>).`,
     }),
   ];
+}
+
+/** The first field of the structs of groups that is not what the feature's type says. */
+function groupFieldProblem(feature: string, from: DataType, to: DataType): RuleProblem | undefined {
+  const [given, wanted] = [fieldsOfItems(from), fieldsOfItems(to)];
+  for (const [at, field] of given.entries()) {
+    const own = wanted[at];
+    const shown = { feature, field: field.name, type: typeWords(field.dtype ?? NULL_TYPE), annotation: typeWords(own?.dtype ?? NULL_TYPE) };
+    if (own?.name !== field.name || widening(field.dtype ?? NULL_TYPE, own.dtype ?? NULL_TYPE) !== 0) return BAD_GROUPING.field(shown);
+    if (field.nullable && !own.nullable) return BAD_GROUPING.nullable(shown);
+  }
+  return undefined;
+}
+
+/** The fields of the structs that a list has. */
+function fieldsOfItems({ kind }: DataType): readonly StructTypeField[] {
+  const element = kind.case === "list" ? kind.value.element?.kind : undefined;
+  return element?.case === "struct" ? element.value.fields : [];
 }
 
 function conversionHint(from: string, to: string): string {

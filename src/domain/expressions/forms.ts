@@ -21,7 +21,8 @@ export interface FunctionForm {
 }
 
 /**
- * Functions that the table does not have: each call of one is a call of a function of the table.
+ * Functions that the table does not have: each call of one is a call of a function of the table,
+ * or a template, which Python renders.
  */
 export const FORMS: ReadonlyMap<string, FunctionForm> = new Map(
   [
@@ -33,6 +34,15 @@ export const FORMS: ReadonlyMap<string, FunctionForm> = new Map(
       parameters: "value: Any, type: type",
       types: "any that the function of the type takes",
       result: "cast_call(as_operand(value), type)",
+    },
+    {
+      name: "jinja",
+      family: "strings",
+      doc: "A template of Jinja, whose names are features of the row, as the whole expression of a str feature or as the content of a prompt. A worker renders it, by the package jinja2 of the project's requirements: in its sandbox, in 100,000 steps and to 100,000 characters at most. A null value is None.",
+      example: 'F.jinja("Dear {{ User.name }}{% if User.vip %}, welcome back{% endif %}")',
+      parameters: "template: str",
+      types: "a text, as Python has it",
+      result: "JinjaTemplate(template)",
     },
   ].map((form) => [form.name, form]),
 );

@@ -54,6 +54,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._model.operand import LEFT_OUT, as_operand, call, cast_call, given, when_call
+from ._model.template import JinjaTemplate
 `;
 
 /** A parameter as Python declares it. */

@@ -26,12 +26,13 @@ function visit({ node }: Expression, scope: ExpressionScope, prefixes: readonly 
     if (value?.found) paths.add(`${prefixes[node.value.scope]}.${value.column}`);
   }
   if (node.case === "aggregation") {
-    const { filters, column, key } = node.value;
+    const { filters, column, key, grouping } = node.value;
     const relation = resolveRelation(scope, node.value.path);
     if (!relation.found) return;
     const path = `${own}.${relation.path}`;
     paths.add(path);
     const inner: ExpressionScope = { index: scope.index, set: relation.child, isWindowed: scope.isWindowed, outer: scope };
-    for (const part of [...filters, column, key]) if (part) visit(part, inner, [path, ...prefixes], paths);
+    for (const part of [...filters, column, key, ...(grouping?.columns.map(({ value }) => value) ?? [])])
+      if (part) visit(part, inner, [path, ...prefixes], paths);
   }
 }

@@ -6,7 +6,7 @@ import { fromProtoValue, toProtoValue } from "../proto-value.ts";
 import type { FeatureValue } from "../value.ts";
 import { EvaluationError } from "./evaluation-error.ts";
 
-/** Bytes of a state at most; longer ones cannot be kept. */
+/** Bytes of a state at most, unless its writer says otherwise; longer ones cannot be kept. */
 export const MAX_STATE_BYTES = 64 * 1024;
 
 /** The error of bytes that no accumulator of the kind wrote. */
@@ -19,7 +19,10 @@ export class StateWriter {
   #bytes = new Uint8Array(32);
   #length = 0;
 
-  constructor(version: number) {
+  constructor(
+    version: number,
+    readonly mostBytes = MAX_STATE_BYTES,
+  ) {
     this.byte(version);
   }
 
@@ -69,8 +72,8 @@ export class StateWriter {
 
   /** The state. Throws EvaluationError when it is too long to be kept. */
   done(): Uint8Array {
-    if (this.#length > MAX_STATE_BYTES)
-      throw new EvaluationError(`the state of the aggregate is larger than ${MAX_STATE_BYTES / 1024} KiB; aggregate shorter values`);
+    if (this.#length > this.mostBytes)
+      throw new EvaluationError(`the state of the aggregate is larger than ${this.mostBytes / 1024} KiB; aggregate shorter values`);
     return this.#bytes.slice(0, this.#length);
   }
 

@@ -14,8 +14,9 @@ import type { RuleProblem } from "../rules/rule.ts";
 import { BAD_BUCKETS, WINDOW_NOT_KEPT } from "../rules/windows.ts";
 import type { FeatureValue } from "../value.ts";
 import { ACCUMULATORS, type ChosenAccumulator, chooseAccumulator } from "./accumulators.ts";
+import { groupedAccumulator } from "./grouping.ts";
 import { resolveRelation } from "./scope.ts";
-import { type TypedExpression, typeExpression } from "./typing.ts";
+import { type Grouping, type TypedExpression, typeExpression } from "./typing.ts";
 
 /** Buckets of a window at most. */
 export const MAX_BUCKETS = 50_000;
@@ -40,6 +41,8 @@ export interface TileSeries {
   readonly columnType: DataType | undefined;
   /** What rows are chosen by, as for `max_by`; undefined = nothing. */
   readonly choice: Expression | undefined;
+  /** What rows are aggregated apart by, beside the group; empty = nothing. */
+  readonly groupBy: readonly Expression[];
   /** Name of the aggregation. */
   readonly aggregation: string;
   readonly accumulator: ChosenAccumulator;
@@ -105,7 +108,10 @@ export function keptWindow(index: GraphIndex, set: FeatureSet, feature: Feature)
       `it compares _.${split.time} with the window, and the feature time of ${child.className} is another: ${child.featureTime}`,
     );
   if (!split.hasEnd && child.featureTime === "") return refuse(`the window has no end: add _.${split.time} <= _.svc_now to its conditions`);
-  const parts = [...split.filters.map((filter) => filter.typed), typed.column, typed.key?.typed].filter((part) => part !== undefined);
+  const groupParts = typed.grouping?.columns.map((column) => column.typed) ?? [];
+  const parts = [...split.filters.map((filter) => filter.typed), typed.column, typed.key?.typed, ...groupParts].filter(
+    (part) => part !== undefined,
+  );
   for (const part of parts) {
     const why = whyNotLocal(part);
     if (why) return refuse(why);
@@ -121,6 +127,7 @@ export function keptWindow(index: GraphIndex, set: FeatureSet, feature: Feature)
   if (problem) return problem;
   const group = join.map(({ foreign }) => lastName(foreign));
   const filters = split.filters.map(({ expression: filter }) => filter);
+  const groupBy = node.grouping?.columns.flatMap(({ value }) => value ?? []) ?? [];
   const bucketMicros = durationOf(materialization.bucketDuration);
   const originMicros = materialization.bucketStart ? timestampToMicros(materialization.bucketStart) : 0n;
   const { backfillResolver, backfillSchedule } = materialization;
@@ -131,6 +138,7 @@ export function keptWindow(index: GraphIndex, set: FeatureSet, feature: Feature)
     column: node.column ? withoutSpans(node.column) : "",
     columnType: typed.column ? JSON.stringify(typed.column.type) : "",
     choice: node.key ? [withoutSpans(node.key), JSON.stringify(typed.key?.typed.type)] : "",
+    ...(groupBy.length > 0 && { groupBy: groupBy.map((one, at) => [withoutSpans(one), JSON.stringify(groupParts[at]?.type)]) }),
     arguments: node.arguments.map((value) => toJsonString(ValueSchema, value)),
     bucket: String(bucketMicros),
     origin: String(((originMicros % bucketMicros) + bucketMicros) % bucketMicros),
@@ -149,8 +157,9 @@ export function keptWindow(index: GraphIndex, set: FeatureSet, feature: Feature)
         column: node.column,
         columnType: typed.column?.type,
         choice: node.key,
+        groupBy,
       },
-      ...{ aggregation: node.function, accumulator, reads: [...reads], bucketMicros, originMicros },
+      ...{ aggregation: node.function, accumulator: grouped(accumulator, typed.grouping), reads: [...reads], bucketMicros, originMicros },
       ...{ backfillResolver, backfillSchedule, bufferMicros: durationOf(materialization.continuousBuffer) },
     },
     relation: relation.relation.fqn,
@@ -160,6 +169,11 @@ export function keptWindow(index: GraphIndex, set: FeatureSet, feature: Feature)
     includesStart: split.includesStart,
     includesEnd: split.includesEnd,
   };
+}
+
+/** The accumulator of an aggregation, for each group where there are any. */
+function grouped(accumulator: ChosenAccumulator, grouping: Grouping | undefined): ChosenAccumulator {
+  return grouping ? { ...accumulator, make: groupedAccumulator(grouping.fields, accumulator.make) } : accumulator;
 }
 
 /** The number of the bucket that an instant is in. */

@@ -3,25 +3,35 @@
  * The evaluator is made from the typed tree.
  */
 
+import { create } from "@bufbuild/protobuf";
 import type { Diagnostic, Span } from "../../../gen/svc/v1/error_pb.ts";
-import type { Aggregation, Expression, FeatureReference, FunctionCall } from "../../../gen/svc/v1/graph_pb.ts";
-import { type DataType, PrimitiveType, type Value } from "../../../gen/svc/v1/value_pb.ts";
+import type { Aggregation, Expression, FeatureReference, FunctionCall, Grouping as GroupingMessage } from "../../../gen/svc/v1/graph_pb.ts";
+import { type DataType, DataTypeSchema, PrimitiveType, type Value } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../closest.ts";
 import { finding } from "../finding.ts";
 import { fromProtoValue } from "../proto-value.ts";
 import { BAD_AGGREGATION, BAD_EXPRESSION, EXPRESSION_TYPE, UNKNOWN_FUNCTION } from "../rules/expressions.ts";
 import type { RuleProblem } from "../rules/rule.ts";
+import { BAD_GROUPING } from "../rules/windows.ts";
 import type { FeatureValue } from "../value.ts";
 import { AGGREGATIONS, type AggregationDefinition, chooseFold, type Fold, usageOf } from "./aggregations.ts";
 import type { FunctionDefinition, Overload } from "./definition.ts";
 import { EvaluationError } from "./evaluation-error.ts";
 import { chooseOverload, FUNCTIONS, isResultNullable } from "./functions.ts";
+import { type GroupFields, isGroupable } from "./grouping.ts";
 import { type ExpressionScope, resolveRelation, resolveValue } from "./scope.ts";
 import { isNullType, joinTypes, listOf, NULL_TYPE, PRIMITIVES, typeWords } from "./types.ts";
 
 interface Typed {
   readonly type: DataType;
   readonly nullable: boolean;
+}
+
+/** The groups of an aggregation. */
+export interface Grouping {
+  readonly columns: readonly { readonly name: string; readonly typed: TypedExpression }[];
+  /** The fields of the structs that the groups come to. */
+  readonly fields: GroupFields;
 }
 
 /** A part of an expression with its type. */
@@ -56,6 +66,8 @@ export type TypedExpression = Typed &
         readonly widened: DataType | undefined;
         /** What rows are chosen by, with the type that it is widened to. */
         readonly key: { readonly typed: TypedExpression; readonly widened: DataType | undefined } | undefined;
+        /** The columns by which rows are aggregated apart; undefined = all rows together. */
+        readonly grouping: Grouping | undefined;
         /** The constant arguments. */
         readonly constants: readonly FeatureValue[];
         /**
@@ -172,6 +184,7 @@ class TypeChecker {
       return this.#refuse(EXPRESSION_TYPE.filter({ type: typeWords(typed.type) }), filter.span ?? span);
     });
     const column = node.column && this.type(node.column, inner, span);
+    const groupColumns = node.grouping?.columns.map(({ value }) => this.#groupColumn(value, inner, span)) ?? [];
     const key = node.key && this.type(node.key, inner, span);
     const definition = AGGREGATIONS.get(node.function);
     if (!definition) {
@@ -207,6 +220,7 @@ class TypeChecker {
     }
     const typedFilters = filters.filter((filter) => filter !== undefined);
     if (typedFilters.length < filters.length || (node.column && !column) || (node.key && !key)) return undefined;
+    if (groupColumns.includes(undefined)) return undefined;
     const chosen = chooseFold(definition, column?.type ?? NULL_TYPE, key?.type, constants);
     if (!chosen) {
       const legal = definition.overloads.map(({ signature }) => signature.text.split("->")[0]?.split(",").at(-1)?.trim()).join(", ");
@@ -215,6 +229,7 @@ class TypeChecker {
       return this.#refuse(EXPRESSION_TYPE.cannotAggregate({ function: node.function, given: is, legal }), node.column?.span ?? span);
     }
     const time = definition.isOrdered ? relation.child.featureTime : "";
+    const grouping = node.grouping && groupingOf(node.grouping, groupColumns as readonly TypedExpression[]);
     return {
       kind: "aggregation",
       definition,
@@ -226,13 +241,40 @@ class TypeChecker {
       column: column ?? undefined,
       widened: chosen.match.parameters[0],
       key: key && { typed: key, widened: chosen.match.parameters[1] },
+      grouping,
       constants,
       order: time === "" ? undefined : time.slice(relation.child.namespace.length + 1),
       isOptional: relation.isOptional,
-      type: chosen.match.result,
-      nullable: chosen.resultNullable || relation.isOptional,
+      type: node.grouping && grouping ? structsOf(node.grouping, grouping, chosen) : chosen.match.result,
+      nullable: (!grouping && chosen.resultNullable) || relation.isOptional,
     };
   }
+
+  /** A column that rows are grouped by. */
+  #groupColumn(column: Expression | undefined, inner: ExpressionScope, span: Span | undefined): TypedExpression | undefined {
+    const typed = column && this.type(column, inner, span);
+    if (!typed || isGroupable(typed.type)) return typed;
+    return this.#refuse(BAD_GROUPING.column({ type: typeWords(typed.type) }), column.span ?? span);
+  }
+}
+
+function groupingOf(node: GroupingMessage, typed: readonly TypedExpression[]): Grouping {
+  const columns = node.columns.map(({ name }, at) => ({ name, typed: typed[at] as TypedExpression }));
+  const fields = { columns: columns.map(({ name, typed: { type } }) => ({ name, type })), value: node.valueName };
+  return { columns, fields };
+}
+
+/** The type of the structs that the groups of an aggregation come to, as a list. */
+function structsOf(
+  { structName, valueName }: GroupingMessage,
+  { columns }: Grouping,
+  value: { readonly match: { readonly result: DataType }; readonly resultNullable: boolean },
+): DataType {
+  const fields = [
+    ...columns.map(({ name, typed: { type, nullable } }) => ({ name, dtype: type, nullable })),
+    { name: valueName, dtype: value.match.result, nullable: value.resultNullable },
+  ];
+  return listOf(create(DataTypeSchema, { kind: { case: "struct", value: { name: structName, fields } } }));
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Rules about feature classes and their features: 110 to 119. */
+/** Rules about feature classes and their features: 110 to 119, and 128. */
 
 import { message, rule } from "./rule.ts";
 
@@ -173,6 +173,7 @@ export const BAD_DEFAULT = rule(
       "the default of '{feature}' is None, but its type is {type}: write '{attribute}: {type} | None = None'",
       "None is no value of it",
     ),
+    notEncoded: message("the encoder fails for {value}: {kind}: {error}", "not encoded"),
     notJson: message("{value} is nothing that JSON can say", "not JSON"),
     ofFrame: message(
       "the default of parameter '{parameter}' is not used: where there are no rows a DataFrame without rows is passed",
@@ -276,4 +277,51 @@ export const ANNOTATED_TWICE = rule(
     },
   },
   { again: message("'{feature}' is annotated twice in {owner}: the last one counts", "annotated again") },
+);
+
+const coded = (annotation: string): string =>
+  `class Point:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def write(point: Point)${annotation}:
+    return point.text
+
+
+@features
+class Shop:
+    id: int
+    place: Point | None = feature(default=None, encoder=write, decoder=Point)
+`;
+
+export const BAD_CODING = rule(
+  {
+    code: 128,
+    id: "bad-coding",
+    title: "Values of a feature cannot be encoded or decoded",
+    severity: "error",
+    foundBy: ["analyzer"],
+    means:
+      "`encoder=` and `decoder=` stand together: functions of one value, between a class of the project's own and what is stored of it. The encoder's return " +
+      "annotation says which type that is. Only Python code sees such values: expressions, filters, conditions and models do not.",
+    why: "Without both functions and the type, nothing could be stored, or what was stored could not be read; and the server cannot call them.",
+    example: { broken: { "features.py": coded("") }, mended: { "features.py": coded(" -> str") } },
+  },
+  {
+    asked: message(
+      "'{feature}' is made of '{input}', whose values only Python code sees: give the model a feature with the text",
+      "encoded",
+    ),
+    computed: message(
+      "'{feature}' is computed by an expression, which knows no encoder: let a resolver give its values",
+      "not computed so",
+    ),
+    option: message("{option} of '{feature}' cannot be used: {problem}", "{option}"),
+    read: message("'{feature}' is encoded by a function, and only Python code reads its values: take it in a resolver", "encoded"),
+    unfit: message(
+      "'{feature}' is {what}, whose values are of a type that the server knows: take encoder= and decoder= out",
+      "not encoded",
+    ),
+  },
 );

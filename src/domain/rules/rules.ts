@@ -29,7 +29,7 @@ export const EXAMPLE_IMPORTS = `from datetime import datetime
 import svc.functions as F
 from svc import Evaluation, Monitor, NamedQuery, Now, ScheduledQuery, SQLiteSource, offline, online
 from svc.features import DataFrame, Features, FeatureTime, Primary, Vector, _, feature, features, has_many, has_one
-from svc.streams import Windowed, windowed
+from svc.streams import Windowed, group_by_windowed, windowed
 
 `;
 

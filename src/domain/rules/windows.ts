@@ -1,4 +1,4 @@
-/** Rules about aggregates of windows that are kept in tiles: 181 and 182. */
+/** Rules about aggregates of windows that are kept in tiles, and of groups: 181 to 183. */
 
 import { message, rule } from "./rule.ts";
 
@@ -76,5 +76,54 @@ export const BAD_BUCKETS = rule(
     longer: message("'{feature}' has buckets of {bucket}, longer than its window {window}: shorten them", "too long"),
     noMultiple: message("the window {window} of '{feature}' is no multiple of its buckets of {bucket}", "no multiple"),
     tooMany: message("the window {window} of '{feature}' has {buckets} buckets of {bucket}, more than {most}: lengthen them", "too many"),
+  },
+);
+
+const grouped = (fields: string): string =>
+  `from dataclasses import dataclass
+
+
+@dataclass
+class Spend:
+${fields}
+
+
+${user('spends: Windowed[list[Spend]] = group_by_windowed("1d", group_by=_.kind, expression=_.txns[_.amount, _.at > _.svc_window].sum())')
+  .replace("amount: float\n", "amount: float\n    kind: str\n")
+  .replace("Txn.amount, Txn.at", "Txn.amount, Txn.kind, Txn.at")}`;
+
+export const BAD_GROUPING = rule(
+  {
+    code: 183,
+    id: "bad-grouping",
+    title: "The groups of a window make no sense",
+    severity: "error",
+    foundBy: ["analyzer", "graph"],
+    means:
+      "`group_by_windowed` aggregates the rows of each group. Its value is a list of a @dataclass, which has a field for each column of `group_by=`, in their " +
+      "order, and then one for the aggregate. Columns are ints, texts, bools, bytes, dates, times, lengths of time, decimals or enums of the row.",
+    why: "Each value of the list is made of the columns of a group, and of its aggregate.",
+    example: {
+      broken: { "features.py": grouped("    kind: str") },
+      mended: { "features.py": grouped("    kind: str\n    total: float") },
+    },
+  },
+  {
+    column: message(
+      "group_by has values of type {type}, by which rows are not told apart: name one of int, str, bool, date or an Enum",
+      "no group",
+    ),
+    field: message("'{feature}' has {type} for '{field}', and its class says {annotation}: change one of the two", "wrong type"),
+    fields: message(
+      "'{feature}' has rows of {wanted}, and {struct} has the fields {have}: give it one for each, in this order",
+      "other fields",
+    ),
+    noAggregate: message("the expression of '{feature}' is not one aggregation of rows, such as {example}", "no aggregation"),
+    noColumns: message(
+      "group_by of '{feature}' is {value}: write a feature of the rows such as _.kind, or a list of up to {most}",
+      "no column",
+    ),
+    noRows: message("'{feature}' is {type}, and groups are several values: write Windowed[list[...]] of a @dataclass", "no rows"),
+    nullable: message("'{feature}' may have null for '{field}': annotate the field of its class '{annotation} | None'", "may be null"),
   },
 );

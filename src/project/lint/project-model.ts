@@ -197,14 +197,14 @@ export class ProjectModel {
   #field(module: PythonModule, source: ClassField): FieldModel {
     const { value } = source;
     const called = value?.kind === "call" ? this.sdkName(module, dottedPath(value.callee) ?? []) : undefined;
-    if (value?.kind === "call" && (called === "feature" || called === "windowed")) {
+    if (value?.kind === "call" && (called === "feature" || called === "windowed" || called === "group_by_windowed")) {
       const { positional, keywords: options, open } = value.call;
-      const windows = called === "windowed" ? positional.map(windowSeconds) : [];
+      const windows = called !== "feature" ? positional.map(windowSeconds) : [];
       const nameOption = options.find((keyword) => keyword.name === "name");
       const isOpen = open || (called === "feature" ? positional.length > 0 : windows.includes(undefined));
       const name = nameOption ? literalText(nameOption.value) : open || windows.includes(undefined) ? undefined : source.name;
       const known = [...new Set(windows.filter((window) => window !== undefined))];
-      return { attribute: source.name, name, source, options, open: isOpen, windows: called === "windowed" ? known : undefined };
+      return { attribute: source.name, name, source, options, open: isOpen, windows: called !== "feature" ? known : undefined };
     }
     const isPlain =
       !value ||

@@ -21,6 +21,7 @@ import type { Spans } from "./spans.ts";
 
 const SOURCES: Readonly<Record<string, SourceKind>> = {
   SQLiteSource: SourceKind.SQLITE,
+  SQLiteInMemorySource: SourceKind.SQLITE,
   PostgreSQLSource: SourceKind.POSTGRESQL,
   MySQLSource: SourceKind.MYSQL,
   ClickhouseSource: SourceKind.CLICKHOUSE,

@@ -38,7 +38,7 @@ from ._client.result import (
 )
 from ._client.runs import ResolverRun, ResolverRunFailed, find, trigger
 from ._client.upload import UploadResult, columns_of, parts_of
-from ._client.values import classes_in, encode, feature_name, instant_text
+from ._client.values import classes_in, encode, encode_of, feature_name, instant_text
 from ._model.frozen_time import frozen_time
 from ._surface.names import DURATION_GRAMMAR, parse_duration
 
@@ -487,7 +487,7 @@ class SvcClient:
             name = feature_name(feature)
             if name in inputs:
                 raise ValueError(f"the input {name!r} is given twice")
-            inputs[name] = encode(value)
+            inputs[name] = encode_of(feature, value)
         fields: dict[str, Any] = {
             "inputs": inputs,
             "outputs": [feature_name(item) for item in _listed(output, "output")],

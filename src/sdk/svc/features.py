@@ -25,7 +25,7 @@ from ._model.validation import Number, Validation
 from ._surface.unknown_options import kept
 from ._types.annotations import FeatureTime, Now, Primary
 from ._types.vector import Vector
-from .streams import Windowed, windowed
+from .streams import Windowed, group_by_windowed, windowed
 
 __all__ = [
     "Cron",
@@ -49,6 +49,7 @@ __all__ = [
     "description",
     "feature",
     "features",
+    "group_by_windowed",
     "has_many",
     "has_one",
     "is_feature_time",
@@ -96,6 +97,8 @@ def feature(
     version: Optional[int] = None,
     default_version: Optional[int] = None,
     versions: Optional[Mapping[int, Any]] = None,
+    encoder: Optional[Callable[[Any], Any]] = None,
+    decoder: Optional[Callable[[Any], Any]] = None,
     **others: NoReturn,
 ) -> Any:
     """The options of a feature beside its type, to the right of `=` in a feature class.
@@ -135,6 +138,10 @@ def feature(
         queries `trial.code@2`. All have the type and these options.
     default_version: the version that the bare name means. Default: 1.
     versions: options of single versions, such as `{2: feature(expression=_.raw)}`.
+    encoder, decoder: functions for values of a class of your own: what encoder makes of a value is
+        stored and answered, as the type that its return annotation says; decoder makes the value
+        again, before Python code is given it. None is never handed to them. Expressions, filters
+        and conditions do not read such a feature.
     """
     unknown = kept("feature", others)
     return FeatureOptions(
@@ -164,6 +171,8 @@ def feature(
         offline_ttl=offline_ttl,
         etl_offline_to_online=etl_offline_to_online,
         offline_expression=offline_expression,
+        encoder=encoder,
+        decoder=decoder,
         others=unknown,
     )
 

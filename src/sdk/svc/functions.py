@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._model.operand import LEFT_OUT, as_operand, call, cast_call, given, when_call
+from ._model.template import JinjaTemplate
 
 __all__ = [
     "abs",
@@ -69,6 +70,7 @@ __all__ = [
     "is_null",
     "jaccard_similarity",
     "jaro_winkler",
+    "jinja",
     "json_extract_array",
     "json_value",
     "l2_distance",
@@ -864,6 +866,18 @@ def cast(value: Any, type: type) -> Any:
     Types: any that the function of the type takes.
     """
     return cast_call(as_operand(value), type)
+
+
+def jinja(template: str) -> Any:
+    """A template of Jinja, whose names are features of the row, as the whole expression of a str feature or as the content of a prompt. A
+    worker renders it, by the package jinja2 of the project's requirements: in its sandbox, in 100,000 steps and to 100,000 characters at
+    most. A null value is None.
+
+        F.jinja("Dear {{ User.name }}{% if User.vip %}, welcome back{% endif %}")
+
+    Types: a text, as Python has it.
+    """
+    return JinjaTemplate(template)
 
 
 # similarity

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Sequence, U
 
 from ._model.field import MISSING, Tags
 from ._model.model_call import CompletionOptions, Message
+from ._model.template import JinjaTemplate
 from ._surface.unknown_options import kept
 
 __all__ = ["PromptResponse", "completion", "message"]
@@ -31,12 +32,12 @@ class PromptResponse:
     completion_tokens: int
 
 
-def message(*, role: str, content: Union[str, Callable[[], Any]]) -> Any:
+def message(*, role: str, content: Union[str, JinjaTemplate, Callable[[], Any]]) -> Any:
     """A message for a model.
 
     role: "system", "developer", "user" or "assistant".
-    content: a text in which `{{ Review.body }}` stands for a value of the row, or a function that
-        gives the feature with the text.
+    content: a text in which `{{ Review.body }}` stands for a value of the row, a template
+        (`F.jinja(...)`), or a function that gives the feature with the text.
     """
     return Message(role, content)
 

@@ -14,6 +14,7 @@ from .sources import (
     DuckDBSource,
     MySQLSource,
     PostgreSQLSource,
+    SQLiteInMemorySource,
     SQLiteSource,
     SQLSourceGroup,
     SQLStatement,
@@ -29,6 +30,7 @@ __all__ = [
     "PostgreSQLSource",
     "SQLSourceGroup",
     "SQLStatement",
+    "SQLiteInMemorySource",
     "SQLiteSource",
     "SnowflakeSource",
 ]

@@ -1,7 +1,7 @@
 """Windowed features, one value per window of time, and resolvers of streams: rows of a class from
 the messages of a topic.
 
-    from svc.streams import Windowed, make_stream_resolver, sink, stream, windowed
+    from svc.streams import Windowed, group_by_windowed, make_stream_resolver, sink, stream, windowed
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
-from ._model.field import MISSING, Tags, WindowedOptions
+from ._model.field import MISSING, GroupedOptions, Tags, WindowedOptions
 from ._model.registry import registry
 from ._model.sink import SinkDefinition, SinkOptions
 from ._model.stream import BARE, StreamCall, StreamDefinition, StreamOptions
@@ -19,7 +19,7 @@ from ._surface.unknown_options import kept
 from ._types.annotations import Windowed
 from .sources import DataSource, KafkaSource, TopicSource
 
-__all__ = ["KafkaSource", "TopicSource", "Windowed", "make_stream_resolver", "sink", "stream", "windowed"]
+__all__ = ["KafkaSource", "TopicSource", "Windowed", "group_by_windowed", "make_stream_resolver", "sink", "stream", "windowed"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -99,6 +99,63 @@ def windowed(
         others=unknown,
         windows=windows,
         materialization=materialization,
+    )
+
+
+def group_by_windowed(
+    *windows: Union[str, timedelta],
+    group_by: Any,
+    expression: Any,
+    max_staleness: Union[str, timedelta, None] = None,
+    owner: Optional[str] = None,
+    tags: Optional[Tags] = None,
+    description: Optional[str] = None,
+    name: Optional[str] = None,
+    store_online: Optional[bool] = None,
+    store_offline: Optional[bool] = None,
+    offline_ttl: Union[str, timedelta, None] = None,
+    etl_offline_to_online: Optional[bool] = None,
+    deprecated: bool = False,
+    validations: Optional[Sequence[Validation]] = None,
+    materialization: Union[bool, Mapping[str, Any], None] = None,
+    **others: NoReturn,
+) -> Any:
+    """The windows of a feature whose value is rows: the aggregate of each group.
+
+        @dataclass
+        class KindSpend:
+            kind: str
+            total: float
+
+        by_kind: Windowed[list[KindSpend]] = group_by_windowed("30d", group_by=_.kind,
+            expression=_.txns[_.amount, _.at > _.svc_window, _.at <= _.svc_now].sum())
+
+    The type is a list of a @dataclass with a field for each column of `group_by`, in their order, and
+    then one for the aggregate. A group is there if a row of the window is; there are 1,000 at most.
+    They come in the order of the columns' values, None first.
+
+    group_by: what rows are grouped by, `_.kind` or a list of up to 8 such expressions of the row.
+    expression: one aggregation, as of `windowed`.
+    The rest is as for `windowed`.
+    """
+    unknown = kept("group_by_windowed", others)
+    return GroupedOptions(
+        max_staleness=max_staleness,
+        owner=owner,
+        tags=tags,
+        description=description,
+        name=name,
+        expression=expression,
+        store_online=store_online,
+        store_offline=store_offline,
+        deprecated=deprecated,
+        validations=validations,
+        offline_ttl=offline_ttl,
+        etl_offline_to_online=etl_offline_to_online,
+        others=unknown,
+        windows=windows,
+        materialization=materialization,
+        group_by=group_by,
     )
 
 

@@ -3,6 +3,7 @@
 import type { Fold } from "../../domain/expressions/aggregations.ts";
 import { compareValues } from "../../domain/expressions/compare.ts";
 import { EvaluationError } from "../../domain/expressions/evaluation-error.ts";
+import { type GroupFields, Groups, tooManyGroups } from "../../domain/expressions/grouping.ts";
 import { widener } from "../../domain/expressions/types.ts";
 import type { TypedExpression } from "../../domain/expressions/typing.ts";
 import type { FeatureValue } from "../../domain/value.ts";
@@ -11,12 +12,13 @@ import type { ChildRows } from "./compiled.ts";
 
 type Aggregation = Extract<TypedExpression, { kind: "aggregation" }>;
 
-/** Compiles an aggregation from its compiled filters, column and key. */
+/** Compiles an aggregation from its compiled filters, column, key and the columns of its groups. */
 export function compileAggregation(
   node: Aggregation,
   filters: readonly Evaluate[],
   column: Evaluate | undefined,
   key: Evaluate | undefined,
+  groups: readonly Evaluate[] | undefined,
 ): Evaluate {
   const widen = node.widened && node.column ? widener(node.column.type, node.widened) : undefined;
   const compute = column && widenColumn(column, widen);
@@ -29,6 +31,11 @@ export function compileAggregation(
     const chosen = filters.map((filter) => filter(inner));
     const given = compute?.(inner);
     const keys = computeKey?.(inner);
+    const groupColumns = groups?.map((group) => group(inner));
+    const aggregate = (rows: readonly number[]): FeatureValue => {
+      if (given && keys) return keyed(given, keys, rows, node.fold);
+      return node.fold(given ? taken(given, rows, keepsNulls) : (rows as readonly FeatureValue[]));
+    };
     const order = node.order === undefined ? undefined : children.columns.get(node.order);
     const values = new Array<FeatureValue>(frame.rows.rows);
     let errors: Map<number, string> | undefined;
@@ -40,8 +47,8 @@ export function compileAggregation(
       try {
         const rows = selected(chosen, children.offsets[row] as number, children.offsets[row + 1] as number);
         if (order) rows.sort((a, b) => inTime(order[a] ?? null, order[b] ?? null));
-        if (given && keys) values[row] = keyed(given, keys, rows, node.fold);
-        else values[row] = node.fold(given ? taken(given, rows, keepsNulls) : (rows as readonly FeatureValue[]));
+        if (groupColumns && node.grouping) values[row] = grouped(node.grouping.fields, groupColumns, rows, aggregate);
+        else values[row] = aggregate(rows);
       } catch (error) {
         if (!(error instanceof EvaluationError)) throw error;
         values[row] = null;
@@ -97,6 +104,27 @@ function keyed(values: Column, keys: Column, rows: readonly number[], fold: Fold
   });
   const of = (column: Column): FeatureValue[] => known.map((row) => column.values[row] as FeatureValue);
   return fold(of(values), of(keys));
+}
+
+/** The aggregate of each group of rows, as structs. */
+function grouped(
+  fields: GroupFields,
+  columns: readonly Column[],
+  rows: readonly number[],
+  aggregate: (rows: readonly number[]) => FeatureValue,
+): FeatureValue {
+  const groups = new Groups<number[]>(fields, () => []);
+  for (const row of rows) {
+    const values = columns.map((column) => {
+      const error = column.errors?.get(row);
+      if (error !== undefined) throw new EvaluationError(error);
+      return column.values[row] ?? null;
+    });
+    const own = groups.of(values);
+    if (!own) throw tooManyGroups();
+    own.push(row);
+  }
+  return groups.structs(aggregate);
 }
 
 /** Comparison of times for sorting; rows without a time come first. */

@@ -88,6 +88,7 @@ class Compiler {
           typed.filters.map((filter) => this.compile(filter)),
           typed.column && this.compile(typed.column),
           typed.key && this.compile(typed.key.typed),
+          typed.grouping?.columns.map((column) => this.compile(column.typed)),
         );
       case "now":
         this.readsClock = true;

@@ -36,7 +36,12 @@ function gather(typed: TypedExpression, windowMicros: bigint, scopes: readonly G
       own.relations.set(typed.path, relation);
       relation.tests.push(rowTest(typed.filters, windowMicros));
       if (typed.order !== undefined) relation.gathered.columns.add(typed.order);
-      for (const part of [...typed.filters, typed.column, typed.key?.typed])
+      for (const part of [
+        ...typed.filters,
+        typed.column,
+        typed.key?.typed,
+        ...(typed.grouping?.columns.map((column) => column.typed) ?? []),
+      ])
         if (part) gather(part, windowMicros, [relation.gathered, ...scopes]);
       return;
     }

@@ -10,36 +10,11 @@ import { cookieOf, PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
 import { escapeHtml } from "../ui/html.ts";
 import { servePage as serveOwnPage } from "../ui/pages.ts";
 import type { CallNote } from "../wire/call-audit.ts";
-import { errorAnswer, methodNotAllowed, SAFE_HEADERS } from "../wire/http/respond.ts";
+import { errorAnswer, methodNotAllowed } from "../wire/http/respond.ts";
 import type { Platform } from "../wire/platform.ts";
 import { pageNames } from "./baked-page-names.ts";
-import { fileResponse, type PageFile, pageFile, pageFiles } from "./files.ts";
+import { FILE_HEADERS, fileResponse, type PageFile, pageFile, pageFiles } from "./files.ts";
 
-/**
- * Only this server's own files, no inline script or style, no framing, and no script made from
- * text.
- */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "font-src 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
-
-const FILE_HEADERS = {
-  ...SAFE_HEADERS,
-  "content-security-policy": POLICY,
-  "cross-origin-opener-policy": "same-origin",
-  "x-frame-options": "DENY",
-  "referrer-policy": "same-origin",
-};
 const DOCUMENT_HEADERS = { ...FILE_HEADERS, "cache-control": "no-cache", vary: "accept-encoding, cookie" };
 /** An asset's name changes with its content. */
 const ASSET_HEADERS = { ...FILE_HEADERS, "cache-control": "public, max-age=31536000, immutable" };

@@ -18,6 +18,7 @@ function probeDatabase(
       name: prefix,
       prefix,
       read: (variable) => variables[nameOf(variable)] ?? defaults[variable],
+      declared: {},
       sourceRoot: undefined,
       home: undefined,
     });

@@ -87,7 +87,7 @@ export function createSqlSources(options: SqlSourcesOptions): SqlSources {
       throw new SqlError(`source '${name}' is ${kindName(kind)} in the project, and the integration of that name is ${integration.kind}`);
     const given = (variable: string) => (integration ? integration.variables[variable] : env[`${prefix}_${variable}`]);
     const read: ReadSetting = (variable, key) => given(variable) || settings[key] || undefined;
-    return driver.open({ name, prefix, read, sourceRoot, home });
+    return driver.open({ name, prefix, read, declared: settings, sourceRoot, home });
   };
 
   return {

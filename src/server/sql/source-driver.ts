@@ -15,6 +15,8 @@ export interface SourceSettings {
   /** The prefix of its environment variables' names, before `_`. */
   readonly prefix: string;
   readonly read: ReadSetting;
+  /** The settings in code, for those that code alone has. */
+  readonly declared: Readonly<Record<string, string>>;
   /** Folder to which paths are relative: the deployment's source; undefined when there is none. */
   readonly sourceRoot: string | undefined;
   /**

@@ -10,7 +10,7 @@ import { mysqlDriver } from "./mysql.ts";
 import { postgresDriver } from "./postgres.ts";
 import { snowflakeDriver } from "./snowflake.ts";
 import type { SourceDriver } from "./source-driver.ts";
-import { sqliteDriver } from "./sqlite.ts";
+import { sqliteDriver } from "./sqlite-driver.ts";
 
 /** The drivers of all kinds of sources. */
 export const SOURCE_DRIVERS: readonly SourceDriver[] = [

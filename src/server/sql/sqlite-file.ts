@@ -1,4 +1,7 @@
-/** Reading of a SQLite file, on any thread: opening, binding, rows, errors. */
+/**
+ * Reading of a SQLite database, a file or one in memory, on any thread: opening, binding, rows,
+ * errors.
+ */
 
 import { Database, type SQLQueryBindings, type Statement } from "bun:sqlite";
 import { encodeStored, type FeatureValue, normalizeInt } from "../../domain/value.ts";
@@ -11,13 +14,17 @@ export type Bound = string | number | bigint | Uint8Array | null;
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
+/** Where a database is: the path of its file, or the bytes of one in memory. */
+export type SqlitePlace = string | Uint8Array;
+
 /**
- * Opens a file read-only; others may write it meanwhile. Integers are read as bigints, which
- * `readRows` converts to numbers where they are safe.
+ * Opens a database read-only; others may write its file meanwhile. Integers are read as bigints,
+ * which `readRows` converts to numbers where they are safe.
  * @param busyTimeoutMs longest wait of a statement for another process's lock
  */
-export function openReadOnly(path: string, busyTimeoutMs: number): Database {
-  const db = new Database(path, { readonly: true, safeIntegers: true });
+export function openReadOnly(place: SqlitePlace, busyTimeoutMs: number): Database {
+  const options = { readonly: true, safeIntegers: true };
+  const db = typeof place === "string" ? new Database(place, options) : Database.deserialize(place, options);
   db.run(`pragma busy_timeout = ${busyTimeoutMs}`);
   db.run("pragma query_only = on");
   db.run("pragma mmap_size = 1073741824");
@@ -44,6 +51,16 @@ export function bindValue(value: FeatureValue, position: number): Bound {
     default:
       return value === null || value instanceof Uint8Array ? value : encodeStored(value);
   }
+}
+
+/** An identifier in quotes. */
+export function quoteSqliteName(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`;
+}
+
+/** The placeholder of the n-th parameter, from 1; see `SqlSource.placeholder`. */
+export function sqlitePlaceholder(position: number, type?: "float"): string {
+  return type === "float" ? `cast(?${position} as real)` : `?${position}`;
 }
 
 /** Runs a statement. Integers that a number represents exactly become numbers. */

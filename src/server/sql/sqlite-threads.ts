@@ -5,7 +5,7 @@
 
 import { Thread } from "../thread/rpc.ts";
 import { SqlError, type SqlResult } from "./source.ts";
-import type { Bound } from "./sqlite-file.ts";
+import type { Bound, SqlitePlace } from "./sqlite-file.ts";
 import type { ReaderEvents, SqliteFileReader } from "./sqlite-worker.ts";
 
 /** Most threads of a source: several, so that a short statement rarely waits for long ones. */
@@ -25,7 +25,7 @@ interface Job {
 
 /** A thread with its current job. */
 interface ReadingThread {
-  readonly reader: Thread<SqliteFileReader, string, ReaderEvents>;
+  readonly reader: Thread<SqliteFileReader, SqlitePlace, ReaderEvents>;
   job: Job | undefined;
   idle: ReturnType<typeof setTimeout> | undefined;
 }
@@ -41,7 +41,7 @@ export class SqliteThreads {
   private closed = false;
   private retired = false;
 
-  constructor(private readonly path: string) {}
+  constructor(private readonly place: SqlitePlace) {}
 
   /** Runs a statement. Rejects with SqlError, or with the signal's reason when that comes first. */
   run(statement: string, parameters: readonly Bound[], signal?: AbortSignal): Promise<SqlResult> {
@@ -102,7 +102,7 @@ export class SqliteThreads {
     const thread: ReadingThread = {
       reader: new Thread({
         entry: "sql/sqlite-worker.ts",
-        settings: this.path,
+        settings: this.place,
         listeners: {
           rows: (rows) => {
             for (const row of rows) thread.job?.rows.push(row);

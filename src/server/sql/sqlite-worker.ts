@@ -2,7 +2,7 @@
 
 import { type Emit, serve } from "../thread/rpc.ts";
 import type { SqlResult } from "./source.ts";
-import { type Bound, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
+import { type Bound, openReadOnly, readRows, type SqlitePlace, sqliteError } from "./sqlite-file.ts";
 
 /** Events of a running statement: rows that precede those of the result. */
 export type ReaderEvents = { readonly rows: readonly [rows: readonly (readonly unknown[])[]] };
@@ -10,13 +10,13 @@ export type ReaderEvents = { readonly rows: readonly [rows: readonly (readonly u
 const ROWS_PER_PORTION = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** Reads one file. */
+/** Reads one database. */
 export class SqliteFileReader {
   readonly #db: ReturnType<typeof openReadOnly>;
   readonly #emit: Emit<ReaderEvents>;
 
-  constructor(path: string, emit: Emit<ReaderEvents>) {
-    this.#db = openReadOnly(path, BUSY_TIMEOUT_MS);
+  constructor(place: SqlitePlace, emit: Emit<ReaderEvents>) {
+    this.#db = openReadOnly(place, BUSY_TIMEOUT_MS);
     this.#emit = emit;
   }
 
@@ -48,8 +48,8 @@ export class SqliteFileReader {
   }
 }
 
-serve<SqliteFileReader, string, ReaderEvents>({
-  make: (path, emit) => new SqliteFileReader(path, emit),
+serve<SqliteFileReader, SqlitePlace, ReaderEvents>({
+  make: (place, emit) => new SqliteFileReader(place, emit),
   close: (reader) => reader.close(),
   explain: (error) => sqliteError(error, ""),
 });

@@ -1,7 +1,8 @@
 /**
- * SQLite files as sources, read only. A statement that finds its rows by unique keys runs at once
- * (about 3 us per key; a worker thread would add 60), every other one in a worker thread, so that a
- * scan of millions of rows does not delay queries. SQLite's query plan decides.
+ * SQLite databases as sources, read only: files, and such in memory. A statement that finds its
+ * rows by unique keys runs at once (about 3 us per key; a worker thread would add 60), every other
+ * one in a worker thread, so that a scan of millions of rows does not delay queries. SQLite's query
+ * plan decides.
  */
 
 import type { Database, Statement } from "bun:sqlite";
@@ -11,8 +12,7 @@ import { SourceKind } from "../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { ColumnType } from "./condition.ts";
 import { SqlError, type SqlResult, type SqlSource } from "./source.ts";
-import type { SourceDriver } from "./source-driver.ts";
-import { bindValue, openReadOnly, readRows, sqliteError } from "./sqlite-file.ts";
+import { bindValue, openReadOnly, quoteSqliteName, readRows, type SqlitePlace, sqliteError, sqlitePlaceholder } from "./sqlite-file.ts";
 import { isPointRead } from "./sqlite-plan.ts";
 import { SqliteThreads } from "./sqlite-threads.ts";
 
@@ -37,37 +37,36 @@ interface OpenFile {
   readonly identity: string;
 }
 
-/** A SQLite file. Opened on first use; reopened when another file replaces it. */
+/** A SQLite database. Opened on first use; a file is reopened when another one replaces it. */
 export class SqliteSource implements SqlSource {
   readonly kind = SourceKind.SQLITE;
-  private readonly path: string;
+  private readonly place: SqlitePlace;
   private file: OpenFile | undefined;
   private lookedAt = 0;
   private closed = false;
 
   /**
-   * @param path as declared; relative to `root`
+   * @param declared path of the file, relative to `root`, or the bytes of a database in memory
    * @param root the deployment's source folder
    * @throws SqlError when the path is relative and there is no root
    */
   constructor(
     readonly name: string,
-    private readonly declaredPath: string,
-    root: string | undefined,
+    private readonly declared: SqlitePlace,
+    root?: string,
   ) {
-    if (root === undefined && !isAbsolute(declaredPath))
-      throw new SqlError(
-        `source '${name}': ${declaredPath} is relative, and there is no deployment whose source folder it could start from`,
-      );
-    this.path = resolve(root ?? "/", declaredPath);
+    if (typeof declared !== "string") this.place = declared;
+    else if (root === undefined && !isAbsolute(declared))
+      throw new SqlError(`source '${name}': ${declared} is relative, and there is no deployment whose source folder it could start from`);
+    else this.place = resolve(root ?? "/", declared);
   }
 
   quote(identifier: string): string {
-    return `"${identifier.replaceAll('"', '""')}"`;
+    return quoteSqliteName(identifier);
   }
 
   placeholder(position: number, type?: "float"): string {
-    return type === "float" ? `cast(?${position} as real)` : `?${position}`;
+    return sqlitePlaceholder(position, type);
   }
 
   async query(statement: string, parameters: readonly FeatureValue[], signal?: AbortSignal): Promise<SqlResult> {
@@ -121,23 +120,24 @@ export class SqliteSource implements SqlSource {
     if (this.file?.identity === identity) return this.file;
     this.release("finish");
     try {
-      const db = openReadOnly(this.path, 0);
-      this.file = { db, threads: new SqliteThreads(this.path), prepared: new Map(), identity };
+      const db = openReadOnly(this.place, 0);
+      this.file = { db, threads: new SqliteThreads(this.place), prepared: new Map(), identity };
       return this.file;
     } catch (error) {
-      throw new SqlError(`source '${this.name}': cannot open ${this.declaredPath}: ${sqliteError(error, "").message}`);
+      throw new SqlError(`source '${this.name}': cannot open ${this.declared}: ${sqliteError(error, "").message}`);
     }
   }
 
-  /** The identity of the file at the path; undefined when there is none. */
+  /** The identity of the database; undefined when there is no file at the path. */
   private identify(): string | undefined {
-    const found = statSync(this.path, { throwIfNoEntry: false });
+    if (typeof this.place !== "string") return "in memory";
+    const found = statSync(this.place, { throwIfNoEntry: false });
     return found && `${found.dev}:${found.ino}`;
   }
 
   private missing(): SqlError {
-    const where = isAbsolute(this.declaredPath) ? "" : `, looked up as ${this.path}`;
-    return new SqlError(`source '${this.name}': there is no file ${this.declaredPath}${where}`);
+    const where = this.place === this.declared ? "" : `, looked up as ${this.place}`;
+    return new SqlError(`source '${this.name}': there is no file ${this.declared}${where}`);
   }
 
   private prepare(file: OpenFile, text: string): Prepared {
@@ -164,18 +164,6 @@ export class SqliteSource implements SqlSource {
     file.db.close();
   }
 }
-
-/** The driver of SQLite files, configured by `<NAME>_SQLITE_PATH`, or `path` in code. */
-export const sqliteDriver: SourceDriver = {
-  kind: SourceKind.SQLITE,
-  names: ["sqlite"],
-  variable: "SQLITE_PATH",
-  open({ name, prefix, read, sourceRoot }) {
-    const path = read("SQLITE_PATH", "path");
-    if (!path) throw new SqlError(`source '${name}' has no file: give \`path=\` in code or set ${prefix}_SQLITE_PATH`);
-    return new SqliteSource(name, path, sourceRoot);
-  },
-};
 
 function isLocked(error: unknown): boolean {
   const code = (error as { readonly code?: unknown }).code;

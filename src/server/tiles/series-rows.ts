@@ -7,7 +7,7 @@ import { GraphIndex } from "../../domain/graph-index.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import { compileExpression } from "../expressions/compile.ts";
-import type { CompiledExpression } from "../expressions/compiled.ts";
+import type { CompiledExpression, Evaluated } from "../expressions/compiled.ts";
 import type { TileState } from "./tile-state.ts";
 
 /** Rows of which a series is made. */
@@ -41,6 +41,7 @@ export function createSeriesReader(graph: Graph, series: TileSeries): SeriesRead
   const filters = series.filters.map((filter) => compileExpression(filter, { index, set }, { type: PRIMITIVES.bool }));
   const column = series.column && compileExpression(series.column, { index, set });
   const choice = series.choice && compileExpression(series.choice, { index, set });
+  const groupBy = series.groupBy.map((group) => compileExpression(group, { index, set }));
   const { widen, widenKey } = series.accumulator;
   const order = set.featureTime === "" ? undefined : set.featureTime.slice(series.namespace.length + 1);
   return {
@@ -49,6 +50,7 @@ export function createSeriesReader(graph: Graph, series: TileSeries): SeriesRead
       const conditions = filters.map(evaluate);
       const values = column && evaluate(column);
       const choices = choice && evaluate(choice);
+      const groups = groupBy.map(evaluate);
       const times = columns.get(series.time) ?? [];
       const orders = order === undefined ? undefined : columns.get(order);
       const failureOf = (row: number): string | undefined => {
@@ -79,20 +81,28 @@ export function createSeriesReader(graph: Graph, series: TileSeries): SeriesRead
             }
             if (passed[row] !== true) return;
           }
-          const error = values?.errors.get(row) ?? choices?.errors.get(row);
+          const error = values?.errors.get(row) ?? choices?.errors.get(row) ?? firstError(groups, row);
           if (error !== undefined) {
             state.fail(error);
             return;
           }
           const value = values ? (values.values[row] as FeatureValue) : true;
           const own = widen && value !== null ? widen(value) : value;
-          if (!choices) state.add(own, orders?.[row] ?? null);
+          const group = groups.map((column) => column.values[row] ?? null);
+          if (!choices) state.add(own, orders?.[row] ?? null, ...group);
           else {
             const by = choices.values[row] as FeatureValue;
-            if (by !== null) state.add(own, orders?.[row] ?? null, widenKey ? widenKey(by) : by);
+            // A row without a key is none of those that are chosen among, but its group is there.
+            if (by !== null) state.add(own, orders?.[row] ?? null, widenKey ? widenKey(by) : by, ...group);
+            else if (group.length > 0) state.add(null, null, null, ...group);
           }
         },
       };
     },
   };
+}
+
+function firstError(columns: readonly Evaluated[], row: number): string | undefined {
+  for (const { errors } of columns) if (errors.has(row)) return errors.get(row);
+  return undefined;
 }

@@ -39,6 +39,11 @@ interface IncomingRequest {
 
 type Endpoint = (incoming: IncomingRequest) => Response | Promise<Response>;
 
+async function serveDocs(): Promise<Endpoint> {
+  const docs = await import("../pages/docs.ts");
+  return ({ request, url }) => docs.serveDocs(request, url);
+}
+
 /**
  * The plain HTTP endpoints by path, loaded on first use. A path that ends with a slash stands for
  * all paths below it.
@@ -136,6 +141,8 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { receiveMetrics } = await import("./http/otlp.ts");
     return ({ request, connection, share }) => receiveMetrics(platform, request, connection, share);
   },
+  "/docs": serveDocs,
+  "/docs/": serveDocs,
   "/v1/":
     async () =>
     ({ url }) =>

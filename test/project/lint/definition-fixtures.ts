@@ -167,6 +167,11 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     files: after(USER, "\n\n@features\nclass Order:\n    id: int\n    user_id: User.id | None\n    user: «User»\n"),
   },
   {
+    rule: "E128",
+    says: "encoder of 'user.place' cannot be used: it does not say what it returns: write a function with a return annotation, such as '-> str'",
+    files: after(USER, "    place: complex = feature(encoder=«repr», decoder=complex)\n"),
+  },
+  {
     rule: "E130",
     says: "User has no feature 'nmae'; did you mean 'name'?",
     files: after(USER, "    loud: str = F.upper(_.«nmae»)\n"),
@@ -258,6 +263,22 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     rule: "E181",
     says: "'user.all_time' cannot be kept: no condition compares a time of its rows with _.svc_window, such as _.at > _.svc_window",
     files: after(TXNS, `    all_time: Windowed[int] = windowed("1d", materialization=True, expression=«_.txns.count()»)\n${TIMED}`),
+  },
+  {
+    rule: "E183",
+    says: "'user.spends' has int for 'total', and its class says float: change one of the two",
+    files: after(
+      `${IMPORTS}from dataclasses import dataclass\n\nfrom svc.streams import group_by_windowed\n\n\n@dataclass\nclass Spend:\n    dear: bool\n    total: float\n\n${TXNS.slice(IMPORTS.length)}`,
+      `    spends: Windowed[list[Spend]] = group_by_windowed("1d", group_by=_.amount > 9, expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}`,
+    ),
+  },
+  {
+    rule: "E183",
+    says: "group_by of 'user.spends' is str 'kind': write a feature of the rows such as _.kind, or a list of up to 8",
+    files: after(
+      `${IMPORTS}from svc.streams import group_by_windowed\n${TXNS.slice(IMPORTS.length)}`,
+      `    spends: Windowed[list[str]] = group_by_windowed("1d", group_by=«"kind"», expression=_.txns[_.at > _.svc_window].count())\n${TIMED}`,
+    ),
   },
   {
     rule: "E182",

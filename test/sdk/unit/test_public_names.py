@@ -116,7 +116,7 @@ class Missing(unittest.TestCase):
                 self.assertNotIn("did you mean", self.said(f"from {module} import {name}")[1], (module, name))
         self.assertEqual(
             self.said("from svc.sql import xyzzy")[1],
-            "this version of svc has no 'xyzzy'; svc.sql has BigQuerySource, ClickhouseSource, DataSource, DuckDBSource, MySQLSource, PostgreSQLSource, SQLSourceGroup, SQLStatement, SQLiteSource, SnowflakeSource",
+            "this version of svc has no 'xyzzy'; svc.sql has BigQuerySource, ClickhouseSource, DataSource, DuckDBSource, MySQLSource, PostgreSQLSource, SQLSourceGroup, SQLStatement, SQLiteInMemorySource, SQLiteSource, SnowflakeSource",
         )
 
     def test_attributes_can_be_asked_for_without_harm(self):

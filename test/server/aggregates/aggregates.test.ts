@@ -187,12 +187,24 @@ test("the project that the page shows keeps what it says", async () => {
   await backfill("user.spend");
   const [series] = (await aggregates.listAggregates({})).series;
   expect(series).toMatchObject({ aggregation: "sum", schedule: "15 * * * *", groups: 3n });
-  const { data } = await server.client(QueryService).query({
-    inputs: [{ feature: "user.id", value: { case: "text", value: "2" } }],
-    outputs: ["user.spend__86400__"],
-    now: microsToTimestamp(NOW),
+  const answer = async () => {
+    const { data } = await server.client(QueryService).query({
+      inputs: [{ feature: "user.id", value: { case: "text", value: "2" } }],
+      outputs: ["user.spend__86400__", "user.by_size__2592000__"],
+      now: microsToTimestamp(NOW),
+    });
+    return data.map(({ value }) => value && fromProtoValue(value));
+  };
+  const bySize = [false, true].flatMap((is_large) => {
+    const payments = rows.filter(
+      ({ user, amount, at }) => user === 2 && amount >= 50 === is_large && at > NOW - 720n * HOUR && at <= NOW,
+    ).length;
+    return payments > 0 ? [{ is_large, payments }] : [];
   });
-  expect(data.map(({ value }) => value && fromProtoValue(value))).toEqual([expected(2, NOW)["user.spend__86400__"] as number]);
+  expect(await answer()).toEqual([expected(2, NOW)["user.spend__86400__"] as number, bySize]);
+  await backfill("user.by_size");
+  expect(await answer()).toEqual([expected(2, NOW)["user.spend__86400__"] as number, bySize]);
+  expect((await aggregates.listAggregates({})).series.at(-1)).toMatchObject({ aggregated: "by ge(...)", aggregation: "count", groups: 3n });
 });
 
 test("what cannot be backfilled is refused, with what can", async () => {

@@ -204,7 +204,7 @@ test("DuckDB: a file, by its path in code; a statement that it rejects stops the
   expect(Bun.inspect(refused, { depth: 8 })).toContain("not found in FROM clause");
 }, 300_000);
 
-test("the project of docs/sources.md answers from a file of DuckDB", async () => {
+test("the project of docs/sources.md answers from a file of DuckDB, and from memory", async () => {
   const page = await Bun.file(join(import.meta.dir, "../../../docs/sources.md")).text();
   const files = Object.fromEntries([...page.matchAll(/^```\w+ file: (\S+)\n(.*?)^```$/gms)].map(([, name, text]) => [name, text ?? ""]));
   const file = join(folder.path, "shops.duckdb");
@@ -219,4 +219,9 @@ test("the project of docs/sources.md answers from a file of DuckDB", async () =>
     outputs: ["shop.city", "shop.turnover", "shop.best"],
   });
   expect(data.map(({ value }) => value && fromProtoValue(value))).toEqual(["Ulm", 3.5, 2]);
+  const rate = await server.client(QueryService).query({
+    inputs: [{ feature: "currency.code", value: { case: "text", value: "USD" } }],
+    outputs: ["currency.rate"],
+  });
+  expect(rate.data.map(({ value }) => value && fromProtoValue(value))).toEqual([1.09]);
 }, 300_000);

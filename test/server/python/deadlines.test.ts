@@ -1,4 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { eventually, isPending } from "../../harness/eventually.ts";
 import { isAlive } from "../../harness/is-alive.ts";
@@ -108,6 +110,16 @@ def spins_on_thread(i: Thing.i) -> Thing.out:
         finally:
             print("thread cleaned up")
     return i
+
+@online(resource_hint="io")
+def talks_on_thread(i: Thing.i) -> Thing.out:
+    mark = lambda what: open(os.environ["TARGET_ROOT"] + f"/{what}_{i}", "w").close()
+    try:
+        mark("began")
+        while True:
+            print(f"thread {i} " + "x" * 900)
+    finally:
+        mark("gave_way")
 
 @online(resource_hint="io")
 def native_on_thread(i: Thing.i) -> Thing.out:
@@ -307,6 +319,26 @@ test("a resolver on a thread is interrupted at its deadline, and others are answ
   };
   await eventually(hasGivenWay, "the finally block's print");
   await eventually(async () => (await live.row("mod.spins_on_thread", { i: 2 })).errors.length === 0, "an answer to another call");
+});
+
+test("threads that compute and print without pause give way together", async () => {
+  await using live = await startPool(files);
+  let attempt = 0;
+  // On a busy machine a worker may be killed before its threads have had their time.
+  const haveGivenWay = async () => {
+    attempt++;
+    const before = await live.row("mod.pid", { i: 1 });
+    const [pid] = before.columns["thing.pid"] ?? [];
+    if (typeof pid !== "number") return false;
+    const rows = Array.from({ length: 4 }, (_, row) => attempt * 100 + row);
+    await live.rows("mod.talks_on_thread", { i: rows }, { deadlineMs: 200 });
+    const isMarked = (what: string) => (row: number) => existsSync(join(live.root, `${what}_${row}`));
+    // Once one was interrupted, none begins any more.
+    const haveAll = () => rows.some(isMarked("gave_way")) && rows.filter(isMarked("began")).every(isMarked("gave_way"));
+    await eventually(() => haveAll() || !isAlive(pid), "the threads or the worker end");
+    return haveAll();
+  };
+  await eventually(haveGivenWay, "threads that give way");
 });
 
 test("a thread that does not give way costs its worker", async () => {

@@ -11,6 +11,7 @@ import {
   FeatureSetSchema,
   type Graph,
   GraphSchema,
+  GroupingSchema,
   NamedQuerySchema,
   OutputShape,
   type Resolver,
@@ -227,6 +228,14 @@ export function aggWith(made: Expression, key: Expression | string | undefined, 
   if (made.node.case !== "aggregation") throw new Error("no aggregation");
   if (key !== undefined) made.node.value.key = expressionOf(key);
   made.node.value.arguments = constants.map((constant) => toProtoValue(constant));
+  return made;
+}
+
+/** The aggregation of each group of rows; the fields of the structs are called as the columns, and `value`. */
+export function aggBy(made: Expression, columns: readonly string[]): Expression {
+  if (made.node.case !== "aggregation") throw new Error("no aggregation");
+  const grouping = { structName: "Group", columns: columns.map((name) => ({ name, value: ref(name) })), valueName: "value" };
+  made.node.value.grouping = create(GroupingSchema, grouping);
   return made;
 }
 

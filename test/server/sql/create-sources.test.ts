@@ -121,3 +121,61 @@ test("docs/sources.md has every kind with its variables", async () => {
     expect(ofIntegration.filter((name) => name !== "SNOWFLAKE_PASSWORD" && !variables.includes(name))).toEqual([]);
   }
 });
+
+describe("a database in memory", () => {
+  const open = (script: string, env: Record<string, string> = {}) =>
+    createSqlSources({ declared: [declare("rates", SourceKind.SQLITE, { script })], env, sourceRoot: root }).get("rates");
+  const refused = (script: string) =>
+    open(script)
+      .query("select 1", [])
+      .then(
+        () => "",
+        (error) => (error instanceof SqlError ? error.message : `no SqlError: ${error}`),
+      );
+  const RATES =
+    "pragma foreign_keys = off; begin; create table rate (code text primary key, value real); insert into rate values ('a;b', 1.5), ('c', 2); create index by_value on rate (value); create view dear as select * from rate where value > 1.75; commit;";
+
+  test("has what its script made, for short statements and for scans", async () => {
+    const source = open(RATES);
+    expect((await source.query("select value from rate where code = ?1", ["a;b"])).rows).toEqual([[1.5]]);
+    expect((await source.query("select code from dear", [])).rows).toEqual([["c"]]);
+    expect((await source.query("select count(*), sum(value) from rate where value > ?1", [0])).rows).toEqual([[2, 3.5]]);
+    expect(await source.describe("select code, value as v from rate")).toEqual(["code", "v"]);
+    await source.test();
+    await source.close();
+    expect(await source.query("select 1", []).catch((error) => (error as Error).message)).toBe("source 'rates' is closed");
+  });
+
+  test("is only read", async () => {
+    const source = open(RATES);
+    for (const statement of ["delete from rate", "insert into rate values ('d', 3) returning code"])
+      expect(await source.query(statement, []).catch((error) => (error as Error).message)).toMatch(/readonly|read-only|not authorized/);
+    expect((await source.query("select count(*) from rate", [])).rows).toEqual([[2]]);
+    await source.close();
+  });
+
+  test("a file that the environment names is read instead", async () => {
+    const source = open(RATES, { RATES_SQLITE_PATH: join(root, "other.db") });
+    expect((await source.query("select v from t", [])).rows).toEqual([["from environment"]]);
+    await source.close();
+  });
+
+  test("a script that fails, or reaches for more, is refused with the reason", async () => {
+    expect(await refused("create table t (x); insert into u values (1)")).toBe("source 'rates': the script fails: no such table: u");
+    const begins = (words: string) =>
+      `source 'rates': the script has a statement that begins with '${words}': write 'create table', 'create index', 'create view', 'insert', 'update' or 'delete'`;
+    expect(await refused(`create table t (x); attach '${join(root, "other.db")}' as other`)).toBe(begins("attach"));
+    expect(await refused("/* ; */ vacuum into '/tmp/x'")).toBe(begins("vacuum"));
+    expect(await refused("create virtual table f using fts5(x)")).toBe(begins("create virtual"));
+    expect(await refused("create trigger t after insert on u begin delete from u; end")).toBe(begins("create trigger"));
+    expect(await refused("pragma journal_mode = off")).toBe(begins("pragma journal_mode"));
+    expect(await refused("create table t as select load_extension('x') as x")).toBe(
+      "source 'rates': the script calls load_extension, which a source may not",
+    );
+    expect(
+      await refused(
+        "create table t (x); with n(i) as (values(1) union all select i + 1 from n where i < 70) insert into t select zeroblob(1048576) from n",
+      ),
+    ).toBe("source 'rates': the script fails: the database is larger than 64 MiB");
+  });
+});

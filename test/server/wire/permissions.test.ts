@@ -71,6 +71,8 @@ const HTTP: Readonly<
   "/v1/runs/": { method: "GET", opensTo: "read" },
   "/v1/datasets/": { method: "GET", opensTo: "read" },
   "/v1/objects/": { method: "GET", opensTo: "signed" },
+  "/docs": { method: "GET", opensTo: "anyone" },
+  "/docs/": { method: "GET", opensTo: "anyone" },
   "/v1/": { method: "GET", opensTo: "anyone" },
   "/": { method: "GET", opensTo: "read" },
 };

@@ -29,10 +29,12 @@ from .._diagnostics.source import project_path, save_outlines, source_of, use_ke
 from .._loading.code_cache import code_cache, use_code_cache
 from .._loading.effects import Effects
 from .._loading.load import few_collections, is_imported, load_project
+from .._model.field_resolver import FieldResolver
 from .._model.model_call import ModelDefinition
 from .._model.registry import registry
 from .._model.resolver import ResolverDefinition, ResolverSpec
 from .._model.signature import compile_resolver
+from .._model.template_resolver import TemplateDefinition
 from .class_rules import check_class, distinct_classes
 from .cron_rules import check_crons
 from .evaluation_rules import check_evaluations
@@ -48,6 +50,7 @@ from .spans import resolver_part_span, resolver_span, value_span
 from .sink_rules import check_sinks
 from .statements import read_statements
 from .stream_rules import StreamSpec, check_streams
+from .template_rules import check_template
 from .translate import translate_all
 
 #: Rules whose findings say that a module was not imported, so its definitions are unknown.
@@ -160,6 +163,8 @@ def check_resolvers(definitions: list[ResolverDefinition], report: Callable[[Fin
             continue
         if isinstance(item, ModelDefinition) and not check_model_options(item.field, item.call, report):
             continue
+        if isinstance(item, TemplateDefinition) and not check_template(item.field, item.template, report):
+            continue
         spec, problems = compile_resolver(item)
         for problem in problems:
             related: tuple[tuple[Span, str], ...] = ()
@@ -169,7 +174,7 @@ def check_resolvers(definitions: list[ResolverDefinition], report: Callable[[Fin
             error = problem.error
             span = (
                 value_span(item.field, token=error.token)
-                if isinstance(item, ModelDefinition)
+                if isinstance(item, FieldResolver)
                 else resolver_part_span(item, problem.part, problem.name, error.token, problem.node)
             )
             report(error.said.at(span, related=related, hint=error.hint))

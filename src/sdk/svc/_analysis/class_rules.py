@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
-from .._codec.wire import describe, value_json
+from .._codec.wire import describe, stored_json
 from .._diagnostics import rules
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._model.feature_class import FeatureClass
+from .._model.coding import is_coded
 from .._model.field import MISSING, NO_OPTIONS, Field, WindowedOptions
 from .._model.windows import format_window, window_seconds
 from .._surface.names import parse_duration
 from .._surface.options import CLASS_CHECKS, FEATURE_CHECKS, STORING, check_options, check_staleness
 from .._types.data_type import type_name
+from .grouping_rules import check_grouping
 from .materialization import materializations
 from .version_rules import check_versions
 from .validation_rules import check_validations
@@ -74,7 +76,8 @@ def check_class(item: FeatureClass, report: Report) -> None:
             sound = False
         except DefinitionError as error:
             sound = False
-            report(error.said.at(annotation_span(field, error.token)))
+            is_coding = error.said.code == rules.BadCoding.code
+            report(error.said.at(value_span(field, error.token) if is_coding else annotation_span(field, error.token)))
     _check_keys(item, sound, report)
 
 
@@ -83,6 +86,7 @@ def check_field(field: Field, report: Report) -> None:
     annotation makes no sense.
     """
     kind = field.type
+    _check_coding(field, report)
     check_validations(field, report)
     check_versions(field, report)
     if kind.target is not None:
@@ -98,6 +102,7 @@ def check_field(field: Field, report: Report) -> None:
         )
         return
     _check_windows(field, report)
+    check_grouping(field, report)
     _check_default(field, report)
     _check_caching(field, report)
     for option in ("expression", "offline_expression"):
@@ -106,6 +111,22 @@ def check_field(field: Field, report: Report) -> None:
     if (kind.marked_primary or (field.attribute == "id" and field in field.owner_class.primary_keys)) and _is_no_key(field):
         what = "may be None" if kind.nullable else f"is of type {type_name(kind.dtype)}"
         report(rules.UnsupportedType.unfit_key(feature=field.fqn, what=what).at(annotation_span(field)))
+
+
+def _check_coding(field: Field, report: Report) -> None:
+    """Reports an encoder and a decoder of a feature whose values are none of Python's own."""
+    if not is_coded(field.options):
+        return
+    option = "encoder" if field.options.encoder is not None else "decoder"
+    computed = next((own for own in field.values() if own.options.expression is not None or own.options.offline_expression is not None), None)
+    if field.type.target is not None:
+        report(rules.BadCoding.unfit(feature=field.fqn, what="a relation").at(value_span(field, option)))
+    elif field in field.owner_class.primary_keys:
+        report(rules.BadCoding.unfit(feature=field.fqn, what="the primary key").at(value_span(field, option)))
+    elif field in field.owner_class.feature_times:
+        report(rules.BadCoding.unfit(feature=field.fqn, what="the feature time").at(value_span(field, option)))
+    elif computed is not None:
+        report(rules.BadCoding.computed(feature=field.fqn).at(value_span(field, option)))
 
 
 def _check_caching(field: Field, report: Report) -> None:
@@ -225,7 +246,7 @@ def _check_default(field: Field, report: Report) -> None:
             report(rules.BadDefault.none(feature=field.fqn, type=written, attribute=field.attribute).at(value_span(field, "default")))
         return
     try:
-        value_json(value, kind.dtype)
+        stored_json(value, kind.python_type, kind.dtype)
     except DefinitionError as error:
         report(rules.BadDefault.unfit(feature=field.fqn, error=error, label=error.label).at(value_span(field, "default")))
 

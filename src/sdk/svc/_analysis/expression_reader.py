@@ -11,6 +11,7 @@ import ast
 from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
+from .._codec.coded import CodedType
 from .._codec.literal import literal_json
 from .._codec.wire import describe
 from .._diagnostics import rules
@@ -18,7 +19,7 @@ from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, S
 from .._frames.conditions import Condition
 from .._model.expression import AGGREGATION_ARGUMENTS, WINDOW_START, Aggregate, Bracketed, Call, Expression, Literal, Operand, Path, Special
 from .._model.feature_class import FeatureClass
-from .._model.field import Field, WindowField
+from .._model.field import Field, GroupedOptions, WindowField
 from .._model.operand import When
 from .._model.reference import FeatureReference, type_of
 from .._model.windows import format_window, window_seconds
@@ -26,6 +27,7 @@ from .._surface.names import closest_names, did_you_mean
 from .._types.data_type import DataType
 from .expression_nodes import arguments_of, given_nodes, items_of, method_of, name_span, prefix_of, receiver_of
 from .expression_path import Steps, a_number, field_of_struct, first_name, innermost
+from .grouping_rules import grouped_struct
 from .function_names import AGGREGATIONS, BY_KEY, CONDITIONS, ONE_COLUMN
 from .spans import value_node, value_span
 
@@ -159,6 +161,8 @@ class ExpressionReader:
             raise self.problem(rules.BadExpression.row_itself(), node)
         steps = self.follow(item, node, owner)
         kind = self.kind_of(steps.last)
+        if isinstance(kind.python_type, CodedType):
+            raise self.problem(rules.BadCoding.read(feature=steps.last.fqn), node)
         if steps.many is not None and kind.target is None:
             raise self.problem(rules.BadAggregation.many_values(item=repr(item)), node)
         if kind.many:
@@ -253,9 +257,25 @@ class ExpressionReader:
         if given and item.method in BY_KEY and isinstance(given[0][0], Operand):
             document["key"] = self.node(given[0][0], given[0][1], child)
             del given[0]
+        if self._depth == 1 and isinstance(self.field.options, GroupedOptions):
+            document["grouping"] = self.grouping(self.field.options, child)
         if given:
             document["arguments"] = [self.constant(item, argument, at) for argument, at in given]
         return document
+
+    def grouping(self, options: GroupedOptions, child: FeatureClass) -> Json:
+        """The columns by which the rows are grouped, with the names that the feature's type has."""
+        struct = grouped_struct(self.field)
+        if struct is None or len(struct["fields"]) != len(options.columns) + 1 or not all(isinstance(each, Expression) for each in options.columns):
+            raise Unreadable
+        *fields, value = [item["name"] for item in struct["fields"]]
+        written = value_node(self.field, "group_by")
+        nodes = written.elts if isinstance(written, (ast.List, ast.Tuple)) else [written]
+        columns = [
+            {"name": name, "value": self.node(column, node, child)}
+            for name, column, node in zip(fields, options.columns, nodes if len(nodes) == len(fields) else [written] * len(fields))
+        ]
+        return {"structName": struct["name"], "columns": columns, "valueName": value}
 
     def constant(self, item: Aggregate, argument: Any, node: Optional[ast.AST]) -> Json:
         if isinstance(argument, Literal):

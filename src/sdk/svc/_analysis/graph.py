@@ -8,7 +8,7 @@ import platform
 from typing import Any, Callable, Optional
 
 from .. import __version__
-from .._codec.wire import NULL, value_json
+from .._codec.wire import NULL, stored_json
 from .._diagnostics.findings import DefinitionError, Finding, Json, Span, json_line
 from .._diagnostics.source import Comment
 from .._frames.spec import condition_json
@@ -197,7 +197,7 @@ def _scalar(field: Field, facts: _ClassFacts) -> dict[str, Any]:
     default = field.options.default
     if default is not MISSING:
         try:
-            document["defaultValue"] = dict(NULL) if default is None else value_json(default, kind.dtype)
+            document["defaultValue"] = dict(NULL) if default is None else stored_json(default, kind.python_type, kind.dtype)
         except DefinitionError:
             pass
     document.update(facts.storing if field.options is NO_OPTIONS else _storing(field.storing))
@@ -241,7 +241,7 @@ def _input(item: InputSpec) -> dict[str, Any]:
     if item.optional:
         feature["optional"] = True
     if item.default is not None and item.dtype is not None:
-        feature["defaultValue"] = value_json(item.default, item.dtype)
+        feature["defaultValue"] = stored_json(item.default, item.python_type, item.dtype)
     return {"name": item.name, "feature": feature}
 
 

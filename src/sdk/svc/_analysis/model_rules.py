@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
+from .._codec.coded import CodedType
 from .._codec.wire import describe
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError, Finding
 from .._model.field import Field
 from .._model.model_call import PLACEHOLDER, CompletionOptions, EmbedOptions, Message, ModelOptions
 from .._model.resolver import ResolverSpec
+from .._model.template import JinjaTemplate
 from .._models.structure import NoSchema, json_schema
 from .._surface.names import parse_duration
 from .._surface.options import check_text
@@ -41,6 +43,10 @@ def check_model_options(field: Field, options: ModelOptions, report: Report) -> 
 def check_model_call(field: Field, spec: ResolverSpec, report: Report) -> None:
     """Reports findings about the types of what a model is given and asked for."""
     options, dtype = field.options, field.type.dtype
+    coded = next((item for item in spec.inputs if isinstance(item.python_type, CodedType)), None)
+    if coded is not None:
+        report(rules.BadCoding.asked(feature=field.fqn, input=coded.path).at(value_span(field)))
+        return
     if isinstance(options, EmbedOptions):
         [item] = spec.inputs
         if item.dtype is not None and item.dtype.get("primitive") != "PRIMITIVE_TYPE_STRING":
@@ -122,6 +128,11 @@ def _messages(option: str, value: Any) -> Optional[str]:
         if item.role not in _ROLES:
             return f"the role of a message is {describe(item.role)}: write one of {', '.join(map(repr, _ROLES))}"
         if callable(item.content):
+            continue
+        if isinstance(item.content, JinjaTemplate):
+            problem = item.content.problem()
+            if problem:
+                return problem
             continue
         problem = check_text("content", item.content)
         if problem:

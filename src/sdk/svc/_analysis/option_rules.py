@@ -10,10 +10,11 @@ from typing import Callable, Iterable, Mapping, Union
 from .._diagnostics import rules
 from .._diagnostics.findings import Finding, Span
 from .._model.feature_class import FeatureClass
-from .._model.field import NO_OPTIONS, FeatureOptions, Field, WindowedOptions
+from .._model.field import NO_OPTIONS, FeatureOptions, Field, GroupedOptions, WindowedOptions
 from .._model.hooks import HookDefinition
 from .._model.evaluation import Evaluation
-from .._model.model_call import ModelDefinition, ModelOptions
+from .._model.field_resolver import FieldResolver
+from .._model.model_call import ModelOptions
 from .._model.monitor import Monitor
 from .._model.named_query import NamedQuery
 from .._model.resolver import ONLINE, ResolverDefinition
@@ -61,7 +62,7 @@ def check_unknown_options(
             for own in validations_of(field.options):
                 check("Validation", own.validation.others, lambda _, field=field: value_span(field, "validations"))  # type: ignore[misc]
     for resolver in resolvers:
-        if isinstance(resolver, ModelDefinition):
+        if isinstance(resolver, FieldResolver):
             continue
         taker = "online" if resolver.kind == ONLINE else "offline"
         check(taker, resolver.options.others, lambda option, item=resolver: resolver_option_name(item, option))  # type: ignore[misc]
@@ -79,6 +80,8 @@ def _given(field: Field) -> tuple[str, Others]:
         return "has_many" if field.relation.many else "has_one", field.relation.others
     if isinstance(field.options, ModelOptions):
         return field.options.taker, field.options.others
+    if isinstance(field.options, GroupedOptions):
+        return "group_by_windowed", field.options.others
     return "windowed" if isinstance(field.options, WindowedOptions) else "feature", field.options.others
 
 

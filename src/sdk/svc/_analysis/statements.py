@@ -19,7 +19,7 @@ from .._diagnostics.findings import DefinitionError, Finding, Span
 from .._diagnostics.source import Source, project_path
 from .._model.feature_class import FeatureClass
 from .._model.field import text_of
-from .._model.model_call import ModelDefinition
+from .._model.field_resolver import FieldResolver
 from .._model.operand import shown
 from .._model.reference import field_of
 from .._model.resolver import ResolverDefinition, ResolverSpec
@@ -62,7 +62,7 @@ def read_statements(resolvers: list[ResolverSpec], report: Callable[[Finding], N
 def _read(spec: ResolverSpec, report: Callable[[Finding], None]) -> Optional[dict[str, Any]]:
     definition = spec.definition
     names = getattr(definition.inner, "__code__").co_names
-    if isinstance(definition, ModelDefinition) or not any(name in names for name in _MAKERS):
+    if isinstance(definition, FieldResolver) or not any(name in names for name in _MAKERS):
         return None
     statement, text = _statement_of(spec, report)
     if statement is None:

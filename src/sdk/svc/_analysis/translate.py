@@ -19,9 +19,10 @@ import sys
 import types
 from typing import Any, Mapping, Optional, Sequence
 
+from .._codec.coded import CodedType
 from .._diagnostics.findings import json_line
 from .._diagnostics.outline import FunctionNode, FunctionOutline
-from .._model.model_call import ModelDefinition
+from .._model.field_resolver import FieldResolver
 from .._model.resolver import ResolverSpec
 from .._model.resolver_decorators import offline, online
 from .bindings import ProjectCode
@@ -106,8 +107,8 @@ def _translation(spec: ResolverSpec, code: ProjectCode) -> dict[str, Any]:
 
 
 def _check_signature(spec: ResolverSpec) -> None:
-    if isinstance(spec.definition, ModelDefinition):
-        raise Untranslatable("a model computes it")
+    if isinstance(spec.definition, FieldResolver):
+        raise Untranslatable(spec.definition.what)
     if spec.definition.options.translate is False:
         raise Untranslatable("its decorator says translate=False")
     checked = next((item.attribute for item in spec.outputs if item.checks), None)
@@ -125,11 +126,15 @@ def _check_signature(spec: ResolverSpec) -> None:
             raise Untranslatable(f"its parameter '{item.parameter}' is a dict of windows")
         if declared.default is not inspect.Parameter.empty and declared.default is not None:
             raise Untranslatable(f"its parameter '{item.name}' has a default")
+        if isinstance(item.python_type, CodedType):
+            raise Untranslatable(f"its parameter '{item.name}' is decoded by a function")
         if item.dtype is None or item.dtype.get("primitive") not in _TYPES:
             raise Untranslatable(f"its parameter '{item.name}' is of a type that the server does not compute with")
     for output in spec.outputs:
         if output.window is not None:
             raise Untranslatable("its output is a window of a feature")
+        if isinstance(output.python_type, CodedType):
+            raise Untranslatable(f"its output '{output.fqn}' is encoded by a function")
         if output.dtype.get("primitive") not in _TYPES:
             raise Untranslatable(f"its output '{output.fqn}' is of a type that the server does not compute with")
     times = spec.output_class.__svc_features__.feature_times  # type: ignore[attr-defined]

@@ -9,10 +9,11 @@ import math
 from decimal import Decimal
 from typing import Any, Callable, Optional
 
-from .._codec.wire import describe, value_json
+from .._codec.coded import CodedType
+from .._codec.wire import describe, stored_json, value_json
 from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError, Finding
-from .._model.field import MISSING, NO_OPTIONS, Field
+from .._model.field import MISSING, NO_OPTIONS, Field, FieldType
 from .._model.validation import RULES, Check, Validation, broken_rule, check_name, validations_of
 from .._types.data_type import DataType, type_name
 from .spans import value_span
@@ -64,7 +65,7 @@ def check_validations(field: Field, report: Report) -> None:
         wrong("strict", f"strict says what becomes of values that break a rule, and '{field.fqn}' has none: add one such as min=0")
     for own in validations_of(options):
         for rule, bound in own.validation.rules.items():
-            problem = _problem(rule, bound, field.type.dtype)
+            problem = _problem(rule, bound, field.type)
             if problem:
                 wrong(rule if own.option != "validations" else own.option, f"{rule} of '{field.fqn}' is {describe(bound)}: {problem}")
                 return
@@ -92,8 +93,14 @@ def _check_problem(check: Any, field: Field) -> Optional[str]:
     return None
 
 
-def _problem(rule: str, bound: Any, dtype: DataType) -> Optional[str]:
+def _problem(rule: str, bound: Any, kind: FieldType) -> Optional[str]:
     """The reason why a rule makes no sense for values of a type."""
+    if isinstance(kind.python_type, CodedType):
+        return "its values are of a class of their own: write Validation(check=...)"
+    return _unfit(rule, bound, kind.dtype)
+
+
+def _unfit(rule: str, bound: Any, dtype: DataType) -> Optional[str]:
     base = dtype["enum"]["base"] if "enum" in dtype else dtype.get("primitive", "")
     kind = base[len("PRIMITIVE_TYPE_") :]
     if rule in ("min", "max"):
@@ -142,7 +149,7 @@ def _check_default(field: Field, report: Report) -> None:
     if value is MISSING or value is None:
         return
     try:
-        value_json(value, field.type.dtype)
+        stored_json(value, field.type.python_type, field.type.dtype)
     except DefinitionError:
         return
     plain = getattr(value, "value", value)
@@ -162,7 +169,7 @@ def validations_json(field: Field) -> list[dict[str, Any]]:
         return found
     for own in validations_of(field.options):
         given, check = own.validation.rules, own.validation.check
-        if not (given or check) or any(_problem(rule, bound, field.type.dtype) for rule, bound in given.items()):
+        if not (given or check) or any(_problem(rule, bound, field.type) for rule, bound in given.items()):
             continue
         document: dict[str, Any] = {name: float(given[rule]) for rule, name in (("min", "min"), ("max", "max")) if rule in given}
         for rule, name in (("min_length", "minLength"), ("max_length", "maxLength")):

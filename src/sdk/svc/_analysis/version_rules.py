@@ -16,7 +16,7 @@ from .spans import value_span
 Report = Callable[[Finding], None]
 
 #: Options that a version cannot have of its own.
-_SHARED = ("primary", "name", "version", "default_version", "versions")
+_SHARED = ("primary", "name", "version", "default_version", "versions", "encoder", "decoder")
 
 
 def check_versions(field: Field, report: Report) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from .http import Call, ClientError, Session
 from .tables import RemoteFile, TableFiles, fetch_file, optional_time
-from .values import encode, feature_name, instant_text
+from .values import encode_of, feature_name, instant_text
 from .waiting import wait_for_end
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def input_columns(given: Any) -> dict[str, list[Any]]:
     for feature, values in given.items():
         if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
             raise TypeError(f"offline_query takes a list of values per input; {feature_name(feature)} has {values!r}")
-        found[feature_name(feature)] = [encode(value) for value in values]
+        found[feature_name(feature)] = [encode_of(feature, value) for value in values]
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Sequence
 
-from .values import encode, feature_name
+from .values import encode_of, feature_name
 
 #: Most rows and values of a part; the server takes five times as many.
 _PART_ROWS = 20_000
@@ -51,7 +51,7 @@ def columns_of(values: Any) -> dict[str, list[Any]]:
             raise ValueError(f"the column {name!r} is given twice")
         if isinstance(column, (str, bytes, dict)) or not hasattr(column, "__iter__"):
             raise TypeError(f"a column is a list with a value per row; {name} has {column!r}")
-        columns[name] = [encode(value) for value in column]
+        columns[name] = [encode_of(feature, value) for value in column]
     rows = {name: len(column) for name, column in columns.items()}
     if len(set(rows.values())) > 1:
         raise ValueError(f"columns have one value per row, and these have {rows}")

@@ -17,6 +17,7 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import Any, Callable, Mapping, Optional
 
+from .._codec.coded import CodedType
 from .._codec.structs import is_struct_value, struct_hints
 from .._codec.values import decoder_of, plain_type
 from .._diagnostics.findings import DefinitionError
@@ -99,7 +100,7 @@ def decode_field(value: Any, fields: Optional[list[Field]]) -> Any:
         convert = decoder(kind.python_type) if kind.target is None else partial(_decode_row, kind.target)
         is_list = kind.many or any(field.type.many for field in fields[:-1])
         return [convert(item) for item in value] if is_list else convert(value)
-    except (DefinitionError, ValueError, TypeError, KeyError, ArithmeticError):
+    except Exception:  # a decoder of the project may raise anything
         return plain(value)
 
 
@@ -162,6 +163,26 @@ _DECODERS: dict[Any, Decoder] = {
 }
 
 
+def encode_of(feature: Any, value: Any) -> Any:
+    """The API's form of a value of a feature, or of a list of such values: encoded by the feature's
+    encoder where it has one and this process knows its class. Raises what `encode` and encoders do.
+    """
+    fields = fields_along(result_name(feature), classes_in([feature]))
+    return encode(value if fields is None else _stored(value, fields[-1]))
+
+
+def _stored(value: Any, field: Field) -> Any:
+    try:
+        coded = field.type.python_type
+    except DefinitionError:
+        return value
+    if not isinstance(coded, CodedType) or value is None:
+        return value
+    if coded.holds(value):
+        return coded.encode(value)
+    return [_stored(item, field) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 def encode(value: Any) -> Any:
     """The API's form of a Python value. Raises TypeError for a value that no feature can hold."""
     if value is None or value is True or value is False or type(value) in (str, int):
@@ -198,7 +219,7 @@ def encode(value: Any) -> Any:
     definition: Optional[FeatureClass] = getattr(type(value), "__svc_features__", None)
     if definition is not None:
         known = [(definition.field(name), item) for name, item in vars(value).items()]
-        return {field.name: encode(item) for field, item in known if field is not None}
+        return {field.name: encode(_stored(item, field)) for field, item in known if field is not None}
     to_list = getattr(value, "tolist", None)
     if to_list is not None and type(value).__module__.partition(".")[0] == "numpy":
         return encode(to_list())

@@ -34,6 +34,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Callable
 
+from .coded import CodedType
 from .structs import is_model, is_struct, is_struct_value, maker, struct_hints
 
 _SAFE_INTEGER = 2**53 - 1
@@ -137,6 +138,9 @@ def decoder_of(wanted: Any, scalars: dict[Any, Decoder], of: Callable[[Any], Dec
     """
     if wanted in scalars:
         return scalars[wanted]
+    if isinstance(wanted, CodedType):
+        stored, decode = of(wanted.stored), wanted.decode
+        return lambda value: decode(stored(value))
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in (list, set, frozenset):
         element = of(arguments[0])
@@ -227,6 +231,9 @@ def encoder(python_type: Any) -> Encoder:
     """The function that takes values of a declared type to the engine's form, made once per type.
     """
     wanted = plain_type(python_type)
+    if isinstance(wanted, CodedType):
+        stored, make = encoder(wanted.stored), wanted.encode
+        return lambda value: None if value is None else stored(make(value))
     if wanted is str:
         return _encode_text
     if wanted is int:

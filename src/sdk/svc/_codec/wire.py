@@ -13,6 +13,7 @@ from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._surface.names import duration_json
 from .._types.data_type import type_name
+from .coded import CodedType
 from .structs import is_struct_value
 from .values import datetime_text
 
@@ -28,6 +29,18 @@ def describe(value: Any) -> str:
     except Exception:
         return type(value).__name__
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def stored_json(value: Any, python_type: Any, dtype: Mapping[str, Any]) -> dict[str, Any]:
+    """A value of a feature's type in Python, as what is stored of it. Raises DefinitionError 115 when
+    it is of another type, or its encoder fails.
+    """
+    if isinstance(python_type, CodedType):
+        try:
+            value = python_type.encode(value)
+        except Exception as error:
+            raise DefinitionError(rules.BadDefault.not_encoded(value=describe(value), kind=type(error).__name__, error=error)) from None
+    return value_json(value, dtype)
 
 
 def value_json(value: Any, dtype: Mapping[str, Any]) -> dict[str, Any]:

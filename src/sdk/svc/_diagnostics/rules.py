@@ -181,6 +181,7 @@ class BadDefault:
         "the default of '{feature}' is None, but its type is {type}: write '{attribute}: {type} | None = None'",
         "None is no value of it",
     )
+    not_encoded = Message(code, "the encoder fails for {value}: {kind}: {error}", "not encoded")
     not_json = Message(code, "{value} is nothing that JSON can say", "not JSON")
     of_frame = Message(
         code,
@@ -360,6 +361,29 @@ class BadNearness:
         code,
         "'{feature}' has is_near twice: the rows that are nearest to one vector can be filtered by another distance",
         "twice",
+    )
+
+
+class BadCoding:
+    """Values of a feature cannot be encoded or decoded."""
+
+    code = 128
+    asked = Message(
+        code,
+        "'{feature}' is made of '{input}', whose values only Python code sees: give the model a feature with the text",
+        "encoded",
+    )
+    computed = Message(
+        code,
+        "'{feature}' is computed by an expression, which knows no encoder: let a resolver give its values",
+        "not computed so",
+    )
+    option = Message(code, "{option} of '{feature}' cannot be used: {problem}", "{option}")
+    read = Message(code, "'{feature}' is encoded by a function, and only Python code reads its values: take it in a resolver", "encoded")
+    unfit = Message(
+        code,
+        "'{feature}' is {what}, whose values are of a type that the server knows: take encoder= and decoder= out",
+        "not encoded",
     )
 
 
@@ -820,6 +844,35 @@ class BadWindow:
         "no windows",
     )
     same_window = Message(code, "'{feature}' has the window {window} twice, as {first} and {second}: take one out", "the same window")
+
+
+class BadGrouping:
+    """The groups of a window make no sense."""
+
+    code = 183
+    column = Message(
+        code,
+        "group_by has values of type {type}, by which rows are not told apart: name one of int, str, bool, date or an Enum",
+        "no group",
+    )
+    field = Message(code, "'{feature}' has {type} for '{field}', and its class says {annotation}: change one of the two", "wrong type")
+    fields = Message(
+        code,
+        "'{feature}' has rows of {wanted}, and {struct} has the fields {have}: give it one for each, in this order",
+        "other fields",
+    )
+    no_aggregate = Message(code, "the expression of '{feature}' is not one aggregation of rows, such as {example}", "no aggregation")
+    no_columns = Message(
+        code,
+        "group_by of '{feature}' is {value}: write a feature of the rows such as _.kind, or a list of up to {most}",
+        "no column",
+    )
+    no_rows = Message(code, "'{feature}' is {type}, and groups are several values: write Windowed[list[...]] of a @dataclass", "no rows")
+    nullable = Message(
+        code,
+        "'{feature}' may have null for '{field}': annotate the field of its class '{annotation} | None'",
+        "may be null",
+    )
 
 
 class BadCondition:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Iterable, Optional
 
+from .._codec.coded import CodedType
 from .._codec.literal import literal_json
 from .._codec.wire import describe
 from .._diagnostics import rules
@@ -263,6 +264,8 @@ def _operand(operand: Any, child: FeatureClass, must_be_bool: bool = False) -> J
         return _literal(operand)
     _check_root(operand, child)
     column = column_spec(operand)
+    if isinstance(column.python_type, CodedType):
+        raise DefinitionError(rules.BadCoding.read(feature=field_of(operand).fqn), token=repr(operand))
     if must_be_bool and column.dtype.get("primitive") != "PRIMITIVE_TYPE_BOOL":
         raise DefinitionError(rules.BadInput.not_bool(operand=repr(operand)), token=repr(operand))
     return {"feature": {"path": column.path.split(".")[1:]}}

@@ -20,6 +20,7 @@ from .._types.annotations import Scope, scope_of_frame
 from .field import MISSING, FeatureOptions, Field, RelationOptions, Tags, tag_list, text_of
 from .reference import FeatureReference, type_of
 from .registry import registry
+from .template import JinjaTemplate
 from .windows import format_window, split_windowed_name, window_seconds
 
 
@@ -274,18 +275,20 @@ def _define(cls: type, options: ClassOptions, frame: types.FrameType) -> type:
             setattr(cls, name, method)
     cls.__hash__ = None  # type: ignore[assignment]
     registry.add_class(definition)
-    _define_model_calls(definition)
+    _define_resolvers(definition)
     return cls
 
 
-def _define_model_calls(definition: FeatureClass) -> None:
-    if not any("model" in vars(field.options) for field in definition.fields.values()):
-        return
-    from .model_call import ModelDefinition, ModelOptions
-
+def _define_resolvers(definition: FeatureClass) -> None:
     for field in definition.fields.values():
-        if isinstance(field.options, ModelOptions):
+        if "model" in vars(field.options):
+            from .model_call import ModelDefinition
+
             registry.add_resolver(ModelDefinition(field))
+        elif isinstance(field.options.expression, JinjaTemplate):
+            from .template_resolver import TemplateDefinition
+
+            registry.add_resolver(TemplateDefinition(field, field.options.expression))
 
 
 # The decorated class is Any to type checkers: `name: User.name` is legal to them in no other way.

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Optional, Union
 
-from .field import MISSING, Field, WindowField
+from .._codec.coded import CodedType
+from .field import MISSING, Field, FieldType, WindowField
 from .reference import FeatureReference, field_of, path_of
 
 
@@ -73,7 +74,7 @@ def unwrap_feature(item: Any) -> Feature:
         path=path_of(item),
         attribute=field.attribute,
         features_class=field.owner_class.cls,
-        python_type=kind.python_type if kind.target is None else kind.target.cls,
+        python_type=_python_type(kind),
         nullable=kind.nullable,
         is_primary=field in field.owner_class.primary_keys,
         is_feature_time=field in field.owner_class.feature_times,
@@ -89,6 +90,12 @@ def unwrap_feature(item: Any) -> Feature:
         has_default=default is not MISSING,
         default=None if default is MISSING else default,
     )
+
+
+def _python_type(kind: FieldType) -> Any:
+    if kind.target is not None:
+        return kind.target.cls
+    return kind.python_type.cls if isinstance(kind.python_type, CodedType) else kind.python_type
 
 
 def is_feature_time(item: Any) -> bool:

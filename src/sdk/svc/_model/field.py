@@ -18,7 +18,9 @@ from .._surface.unknown_options import Others
 from .._types.annotations import read_annotation
 from .._types.data_type import DataType
 from .._types.dtypes import value_type
+from .coding import coded_type, is_coded
 from .expression import Expression
+from .template import JinjaTemplate
 from .versions import is_version
 from .windows import window_seconds, windowed_name
 
@@ -72,6 +74,8 @@ class FeatureOptions:
     offline_ttl: Union[str, timedelta, None] = None
     offline_expression: Any = None
     etl_offline_to_online: Optional[bool] = None
+    encoder: Any = None
+    decoder: Any = None
     others: Others = ()
 
 
@@ -85,6 +89,18 @@ class WindowedOptions(FeatureOptions):
 
     windows: tuple[Any, ...] = ()
     materialization: Any = None
+
+
+@dataclass(frozen=True)
+class GroupedOptions(WindowedOptions):
+    """The arguments of `group_by_windowed(...)`."""
+
+    group_by: Any = None
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The columns by which rows are grouped, as they are written."""
+        return tuple(self.group_by) if isinstance(self.group_by, (list, tuple)) else (self.group_by,)
 
 
 @dataclass(frozen=True)
@@ -164,7 +180,7 @@ class Field:
             return FieldType(reading.nullable, target=core.__svc_features__)
         if columns is not None:
             return FieldType(False, self._rows_of(columns, reading.nullable), many=True)
-        value = value_type(core, scope)
+        value = coded_type(core, scope, self.options, self.fqn) if is_coded(self.options) else value_type(core, scope)
         return FieldType(
             reading.nullable,
             None,
@@ -219,7 +235,7 @@ class Field:
         if value is MISSING:
             return MISSING
         try:
-            dtype = self.type.dtype
+            dtype = None if is_coded(self.options) else self.type.dtype
         except DefinitionError:
             dtype = None
         if isinstance(value, (tuple, frozenset)) and dtype is not None and "list" in dtype:
@@ -358,7 +374,7 @@ def _lengths(options: FeatureOptions) -> tuple[int, ...]:
 def _options_of(value: Any) -> FeatureOptions:
     if isinstance(value, FeatureOptions):
         return value
-    if isinstance(value, Expression):
+    if isinstance(value, (Expression, JinjaTemplate)):
         return FeatureOptions(expression=value)
     return NO_OPTIONS if value is MISSING or isinstance(value, RelationOptions) else FeatureOptions(default=value)
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Mapping, Optional, Union
 
-from .._diagnostics.outline import FunctionOutline
-from .._diagnostics.source import Origin
-from .._types.annotations import Deferred
+from .._types.annotations import Deferred, Scope
 from .field import Field, FeatureOptions
-from .resolver import ONLINE, ResolverDefinition, ResolverOptions
+from .field_resolver import FieldResolver
+from .resolver import ResolverOptions
+from .template import JinjaTemplate
 
 #: Names of features in the texts of messages: `{{ Review.body }}`.
 PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
@@ -36,7 +34,7 @@ class ModelOptions(FeatureOptions):
         """The function that took them."""
         raise NotImplementedError
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self, scope: Scope) -> dict[str, Any]:
         """The annotations of what the model is asked with, by parameter."""
         raise NotImplementedError
 
@@ -49,7 +47,7 @@ class EmbedOptions(ModelOptions):
     dimensions: Any = None
     taker = "embed"
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self, scope: Scope) -> dict[str, Any]:
         return {"input": Deferred(self.input) if callable(self.input) else self.input}
 
 
@@ -71,11 +69,19 @@ class CompletionOptions(ModelOptions):
     max_tokens: Any = None
     taker = "completion"
 
-    def parameters(self) -> dict[str, Any]:
-        """One for each feature that a text names, and for each message that is one."""
+    def parameters(self, scope: Scope) -> dict[str, Any]:
+        """One for each feature that a text or a template names, and for each message that is one."""
         found: dict[str, Any] = {name: path for path, name in self._named().items()}
         deferred = {f"message_{at}": Deferred(item.content) for at, item in enumerate(self._listed()) if callable(item.content)}
-        return {**found, **deferred}
+        rendered = {name: given for at, template in self._templates().items() for name, given in template.parameters(scope, _prefix(at)).items()}
+        return {**found, **deferred, **rendered}
+
+    def is_of_template(self, parameter: str) -> bool:
+        """Whether a template takes a parameter, whose values are then what resolvers are given."""
+        return parameter.startswith(_TEMPLATE)
+
+    def _templates(self) -> dict[int, JinjaTemplate]:
+        return {at: item.content for at, item in enumerate(self._listed()) if isinstance(item.content, JinjaTemplate)}
 
     def _listed(self) -> list[Message]:
         given = self.messages if isinstance(self.messages, (list, tuple)) else ()
@@ -87,66 +93,44 @@ class CompletionOptions(ModelOptions):
         paths = dict.fromkeys(path for text in texts for path in PLACEHOLDER.findall(text))
         return {path: f"value_{at}" for at, path in enumerate(paths)}
 
-    def filled(self, values: Mapping[str, str]) -> list[dict[str, str]]:
-        """The messages as a model is sent them, with the texts of parameters."""
-        named = self._named()
-        return [
-            {
-                "role": item.role,
-                "content": PLACEHOLDER.sub(lambda match: values[named[match.group(1)]], item.content)
-                if isinstance(item.content, str)
-                else values[f"message_{at}"],
-            }
-            for at, item in enumerate(self._listed())
-        ]
+    def filled(self, values: Mapping[str, Any], scope: Scope) -> list[dict[str, str]]:
+        """The messages as a model is sent them, with the texts of parameters, and the values of those
+        of templates. Raises what templates raise.
+        """
+        return [{"role": item.role, "content": self._content(at, item.content, values, scope)} for at, item in enumerate(self._listed())]
+
+    def _content(self, at: int, content: Any, values: Mapping[str, Any], scope: Scope) -> str:
+        if isinstance(content, JinjaTemplate):
+            own = f"{_prefix(at)}_"
+            return content.render([value for name, value in values.items() if name.startswith(own)], scope)
+        if isinstance(content, str):
+            named = self._named()
+            return PLACEHOLDER.sub(lambda match: values[named[match.group(1)]], content)
+        return str(values[f"message_{at}"])
 
 
-class ModelDefinition(ResolverDefinition):
+#: What the names of parameters of templates begin with.
+_TEMPLATE = "template_"
+
+
+def _prefix(at: int) -> str:
+    return f"{_TEMPLATE}{at}"
+
+
+class ModelDefinition(FieldResolver):
     """The resolver of a feature that a model computes."""
+
+    what = "a model computes it"
 
     def __init__(self, field: Field) -> None:
         assert isinstance(field.options, ModelOptions)
-        self.field = field
         self.call: ModelOptions = field.options
-        owner = field.owner_class
-        self.fn = self.inner = _asked
-        self.kind = ONLINE
-        self.options = ResolverOptions(timeout=CALL_TIME)
-        self.module = owner.cls.__module__
-        self.function_name = field.attribute
-        self.name = f"{owner.cls.__name__}.{field.attribute}"
-        self.scope = owner.scope
-        self.origin = Origin(owner.origin.filename, owner.origin.line, self.name)
-        self.parameters = {  # type: ignore[assignment]
-            name: inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation)
-            for name, annotation in self.call.parameters().items()
-        }
-        self.returns = Deferred(lambda: owner.reference(field.attribute))
+        super().__init__(field, _asked, ResolverOptions(timeout=CALL_TIME), self.call.parameters(field.owner_class.scope))
 
     @property
     def description(self) -> str:
         what = "Embeds a text" if isinstance(self.call, EmbedOptions) else "Asks a language model"
         return f"{what} with {self.call.model}."
-
-    @property
-    def outline(self) -> Optional[FunctionOutline]:
-        """The feature's line as that of a function."""
-        place = self.field.place
-        if place is None:
-            return None
-        return FunctionOutline(0, place[0], place[0], place, self.sha256, tuple(self.parameters), ())
-
-    @property
-    def sha256(self) -> str:
-        """SHA-256, in hex, of the feature's text as it is written, or of its name without one."""
-        source, node = self.source, self.field.node
-        lines = source.lines[node.lineno - 1 : node.end_lineno] if source and node else [self.fqn]
-        return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
-
-    @property
-    def node(self) -> None:
-        """None: it has no function."""
-        return None
 
 
 async def _asked(*_: Any) -> Any:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Callable, Optional
 
 from .._analysis.output_advice import example, free_features, of_relation
-from .._codec.wire import value_json
+from .._codec.wire import stored_json
 from .._diagnostics import rules
 from .._diagnostics.findings import ERROR, BrokenReference, DefinitionError, Said
 from .._frames.conditions import Condition, as_condition, references_in
@@ -85,7 +85,7 @@ class SignatureReader(FrameSignature):
             optional, default = True, parameter.default
         if default is not None:
             try:
-                value_json(default, kind.dtype)
+                stored_json(default, kind.python_type, kind.dtype)
             except DefinitionError as error:
                 return self.problem(
                     rules.BadDefault.of_parameter(parameter=name, feature=path_of(reading.core), error=error, label=error.label),

@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional
 from .._codec.wire import describe
 from .._model.cron import Cron
 from .._model.expression import Expression
+from .._model.template import JinjaTemplate
 from .names import (
     CRON_GRAMMAR,
     DURATION_GRAMMAR,
@@ -24,6 +25,8 @@ from .names import (
 
 Check = Callable[[str, Any], Optional[str]]
 
+#: Most characters of a script that fills a database.
+MAX_SCRIPT = 256 * 1024
 #: Most partitions of a topic of the server.
 MAX_PARTITIONS = 1_000
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -115,6 +118,14 @@ def check_text(option: str, value: Any) -> Optional[str]:
     return None
 
 
+def check_script(option: str, value: Any) -> Optional[str]:
+    """Statements of SQL, of bounded length."""
+    problem = check_text(option, value)
+    if problem is None and len(value) > MAX_SCRIPT:
+        return f"{option} has {len(value):,} characters: write up to {MAX_SCRIPT:,}, or give the rows a file of SQLite"
+    return problem
+
+
 def check_topic(option: str, value: Any) -> Optional[str]:
     """The name of a topic, as Kafka allows it."""
     if not isinstance(value, str) or not _TOPIC.fullmatch(value) or value in (".", ".."):
@@ -174,7 +185,9 @@ def check_ttl(option: str, value: Any) -> Optional[str]:
 
 
 def check_expression(option: str, value: Any) -> Optional[str]:
-    """An expression of `_`."""
+    """An expression of `_`, or, of queries alone, a template."""
+    if isinstance(value, JinjaTemplate) and option == "expression":
+        return None
     return None if isinstance(value, Expression) else f"{option} is {describe(value)}: write an expression such as _.total - _.tax"
 
 

@@ -23,7 +23,7 @@ Others = tuple[str, ...]
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
 _NO_VERSIONS = "version= of feature(...) gives a feature several versions"
 _NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
-_NO_ENCODING = "values are encoded by the feature's type"
+_NO_ENCODING = "windows have values of types that the server knows; feature(...) takes it"
 _NO_STREAM_WINDOWS = "messages are computed once, as they come; a windowed feature with materialization= aggregates their rows"
 _WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
 _STORED = "store_online=, store_offline= and cache_nulls= say what is stored"
@@ -52,17 +52,17 @@ _STORAGE: Mapping[str, str] = {
 }
 _VALUE: Mapping[str, str] = {
     **_STORAGE,
-    "decoder": _NO_ENCODING,
     "dtype": "the annotation is the type",
-    "encoder": _NO_ENCODING,
     "typ": "the annotation is the type",
     "underscore": "expression= takes an expression of _",
 }
 _WINDOWED: Mapping[str, str] = {
     **_VALUE,
+    "decoder": _NO_ENCODING,
     "default_version": _NO_WINDOW_VERSIONS,
     "version": _NO_WINDOW_VERSIONS,
     "versions": _NO_WINDOW_VERSIONS,
+    "encoder": _NO_ENCODING,
     "buckets": _WINDOWS,
     "days": _WINDOWS,
     "hours": _WINDOWS,
@@ -178,6 +178,12 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "after_all": {},
     "feature": _VALUE,
     "windowed": _WINDOWED,
+    "group_by_windowed": {
+        **{option: instead for option, instead in _WINDOWED.items() if option not in _VALUE},
+        **_VALUE,
+        "default": "without rows the value is an empty list",
+        "offline_expression": "offline queries group the rows that were known",
+    },
     "features": _CLASS,
     "embed": _MODEL,
     "completion": _MODEL,
@@ -209,6 +215,7 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "KafkaSource": _KAFKA,
     "TopicSource": {"retention": "`svc infra apply kafka-topics` says how long the server keeps messages"},
+    "SQLiteInMemorySource": {**_FILE, "filename": "SQLiteSource reads a file", "file_name": "SQLiteSource reads a file", "path": "SQLiteSource reads a file"},
     "SQLiteSource": _FILE,
 }
 

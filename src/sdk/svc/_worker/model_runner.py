@@ -19,8 +19,9 @@ from .._surface.names import parse_duration
 from .._types.annotations import Scope
 from .._types.dtypes import value_type
 from ..prompts import PromptResponse
+from .frame_runner import FrameRunner
 from .raised import Project
-from .runner import Errors, Row, Runner, Unreadable
+from .runner import Errors, Row, Unreadable
 
 #: Requests of a worker at once.
 CONCURRENCY = 8
@@ -68,7 +69,7 @@ class Usage:
         }
 
 
-class ModelRunner(Runner):
+class ModelRunner(FrameRunner):
     """The runner of a feature that a model computes."""
 
     def __init__(self, spec: ResolverSpec, project: Project) -> None:
@@ -78,23 +79,26 @@ class ModelRunner(Runner):
         self._endpoint: Optional[Endpoint] = None
         self._timeout = _seconds(self._call.timeout)
         self._parameters = [item.name for item in spec.inputs]
+        is_raw = self._call.is_of_template if isinstance(self._call, CompletionOptions) else lambda _: False
+        self._raw = [is_raw(name) for name in self._parameters]
         self._ask = _asks(spec, spec.definition, self._request)
 
     async def run_async(self, message: Dict[str, Any]) -> Dict[str, Any]:
-        """Asks for the values of all rows. A row whose texts have a None in them has None."""
+        """Asks for the values of all rows. A row whose texts have a None in them has None; templates see it."""
         started = time.perf_counter()
         rows: List[Row] = list(self._prepare(message)[1])
         returned: List[Any] = [None] * len(rows)
         errors: Errors = []
         usage = Usage(self._call.model)
         until = time.monotonic() + _seconds(CALL_TIME) - _MARGIN
-        asked: List[Tuple[int, Dict[str, str]]] = []
+        asked: List[Tuple[int, Dict[str, Any]]] = []
         for index, row in enumerate(rows):
             unreadable = next((value for value in row if isinstance(value, Unreadable)), None)
             if unreadable is not None:
                 self._failed(errors, index, unreadable.error)
-            elif not any(value is None for value in row):
-                asked.append((index, dict(zip(self._parameters, map(_text, row)))))
+            elif not any(value is None and not is_raw for value, is_raw in zip(row, self._raw)):
+                values = [value if is_raw else _text(value) for value, is_raw in zip(row, self._raw)]
+                asked.append((index, dict(zip(self._parameters, values))))
 
         async def answer(part: Sequence[int]) -> None:
             try:
@@ -150,7 +154,7 @@ class ModelRunner(Runner):
 
 Request = Callable[[str, Mapping[str, Any], int, Usage, float], Awaitable[Any]]
 #: Gives a value, or the reason why there is none, for the texts of each row.
-Ask = Callable[[Sequence[Mapping[str, str]], Usage, float], Awaitable[Sequence[Any]]]
+Ask = Callable[[Sequence[Mapping[str, Any]], Usage, float], Awaitable[Sequence[Any]]]
 
 
 def _asks(spec: ResolverSpec, definition: ModelDefinition, request: Request) -> Ask:
@@ -162,7 +166,7 @@ def _asks(spec: ResolverSpec, definition: ModelDefinition, request: Request) -> 
 
 
 def _embeds(call: EmbedOptions, request: Request) -> Ask:
-    async def ask(rows: Sequence[Mapping[str, str]], usage: Usage, until: float) -> Sequence[Any]:
+    async def ask(rows: Sequence[Mapping[str, Any]], usage: Usage, until: float) -> Sequence[Any]:
         body: Dict[str, Any] = {"model": call.model, "input": [row["input"] for row in rows], "encoding_format": "float"}
         if call.dimensions is not None:
             body["dimensions"] = call.dimensions
@@ -192,9 +196,9 @@ def _completes(call: CompletionOptions, spec: ResolverSpec, scope: Scope, reques
         schema = {"name": structure["struct"]["name"], "strict": True, "schema": json_schema(structure)}
         options["response_format"] = {"type": "json_schema", "json_schema": schema}
 
-    async def ask(rows: Sequence[Mapping[str, str]], usage: Usage, until: float) -> Sequence[Any]:
+    async def ask(rows: Sequence[Mapping[str, Any]], usage: Usage, until: float) -> Sequence[Any]:
         [row] = rows
-        answer = await request("chat/completions", {**options, "messages": call.filled(row)}, _CHAT_BYTES, usage, until)
+        answer = await request("chat/completions", {**options, "messages": call.filled(row, scope)}, _CHAT_BYTES, usage, until)
         text = content_of(answer)
         reason = str(answer["choices"][0].get("finish_reason") or "")
         value = _json_of(text, reason) if structure is not None else None
@@ -222,7 +226,7 @@ def _json_of(text: str, reason: str) -> Any:
         raise ModelError(f"the model's answer {cut}: {text[:200]!r}") from None
 
 
-def _together(rows: Sequence[Mapping[str, str]]) -> List[List[int]]:
+def _together(rows: Sequence[Mapping[str, Any]]) -> List[List[int]]:
     """The positions of rows whose texts go into one request."""
     parts: List[List[int]] = []
     size = 0

@@ -5,15 +5,19 @@ and beside the main thread.
 from __future__ import annotations
 
 import threading
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from dataclasses import replace
-from typing import Any, Callable, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, Optional, Set, Tuple
 
 from .._model.resolver import ResolverSpec
 from .runner import CallCancelled
 
 #: Calls of the function of a resolver that run at once in a worker; others wait for one to end.
 THREADS = 32
+
+#: The id of the call that a task of the loop answers; 0 elsewhere.
+current_id: ContextVar[int] = ContextVar("current_id", default=0)
 
 
 class ThreadLane:
@@ -25,6 +29,9 @@ class ThreadLane:
         self._pool: Any = None
         self._threads: Set[int] = set()
         self._running: Set[int] = set()
+        self._lock = threading.Lock()
+        #: The functions of each call that have not ended.
+        self._jobs: Dict[int, Set[_Job]] = {}
 
     def is_current(self) -> bool:
         """Whether the current thread is one of them."""
@@ -33,6 +40,15 @@ class ThreadLane:
     def running(self) -> Set[int]:
         """Those on which a resolver is running."""
         return set(self._running)
+
+    def interrupt(self, call: int) -> None:
+        """Interrupts the functions of a call, from any thread. Whoever runs them is told by the loop,
+        which may get to it late: a thread that computes without pause takes its time from it.
+        """
+        with self._lock:
+            jobs = list(self._jobs.get(call, ()))
+        for job in jobs:
+            job.interrupt()
 
     def concurrent(self, spec: ResolverSpec) -> ResolverSpec:
         """The resolver as one that is awaited, whose function runs on a thread."""
@@ -49,18 +65,36 @@ class ThreadLane:
         import asyncio
 
         job = _Job(function, row, self._running, self._after_call)
-        submitted = self._started().submit(copy_context().run, job.run)
-        ended = asyncio.wrap_future(submitted)
-        try:
-            value, error = await asyncio.shield(ended)
-        except asyncio.CancelledError:
-            if not submitted.cancel():
-                job.interrupt()
-                await asyncio.wait([ended])
-            raise
+        with self._jobs_of(current_id.get(), job):
+            submitted = self._started().submit(copy_context().run, job.run)
+            ended = asyncio.wrap_future(submitted)
+            try:
+                value, error = await asyncio.shield(ended)
+            except asyncio.CancelledError:
+                if not submitted.cancel():
+                    job.interrupt()
+                    await asyncio.wait([ended])
+                raise
+            if isinstance(error, CallCancelled):
+                # The interruption was faster than the loop, which is about to cancel the call.
+                await asyncio.get_running_loop().create_future()
         if error is not None:
             raise error
         return value
+
+    @contextmanager
+    def _jobs_of(self, call: int, job: _Job) -> Iterator[None]:
+        """Has a job among those of its call."""
+        with self._lock:
+            self._jobs.setdefault(call, set()).add(job)
+        try:
+            yield
+        finally:
+            with self._lock:
+                jobs = self._jobs[call]
+                jobs.discard(job)
+                if not jobs:
+                    del self._jobs[call]
 
     def _started(self) -> Any:
         if self._pool is None:
@@ -101,23 +135,27 @@ class _Job:
         return outcome
 
     def interrupt(self) -> None:
-        """Raises CallCancelled into the function, as soon as it runs Python code."""
+        """Raises CallCancelled into the function, once, as soon as it runs Python code; one that has
+        not begun never does.
+        """
         with self._lock:
-            if self._thread:
-                self._interrupted = True
+            if self._thread and not self._interrupted:
                 _raise_in(self._thread, CallCancelled)
+            self._interrupted = True
 
     def _begin(self) -> None:
         thread = threading.get_ident()
         with self._lock:
+            if self._interrupted:
+                raise CallCancelled("the call's time is up")
             self._thread = thread
             self._running.add(thread)
 
     def _end(self) -> None:
         with self._lock:
-            self._running.discard(self._thread)
-            self._thread = 0
-            if self._interrupted:
+            begun, self._thread = self._thread, 0
+            self._running.discard(begun)
+            if self._interrupted and begun:
                 _raise_in(threading.get_ident(), None)
 
 

@@ -36,7 +36,7 @@ from .logs import LogSink, LogStream, take_over, write_line
 from .protocol import Connection, Message
 from .raised import Project
 from .runner import CallCancelled, call_info
-from .threads import ThreadLane
+from .threads import ThreadLane, current_id
 
 _MAIN, _CONTROL = 1, 2
 #: Seconds without a call after which the garbage of the import is collected, once.
@@ -291,6 +291,8 @@ class Worker:
 
     def _cancel(self, call: int, interrupt: bool) -> None:
         if call in self._concurrent:
+            # First: the loop has its turn when no function takes the time any more.
+            self.lane.interrupt(call)
             self._loop.call_soon_threadsafe(self._cancel_task, call)
         elif call > self._last and self._claims.setdefault(call, _CONTROL) == _CONTROL:
             self._control.send({"type": "RESULT", "id": call, "cancelled": True})
@@ -309,6 +311,7 @@ class Worker:
 
     def _start_task(self, message: Message) -> None:
         current_call.set(call_info(message))
+        current_id.set(message["id"])
         self._tasks[message["id"]] = self._loop.create_task(self._answer_async(message))
 
     def _cancel_task(self, call: int) -> None:

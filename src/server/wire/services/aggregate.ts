@@ -78,7 +78,7 @@ function seriesMessage({
   const { tiles, groups, bytes } = measures;
   return {
     ...{ series: BigInt(id), namespace: series.namespace, aggregation: series.aggregation, dependentFeatures: [...features] },
-    ...{ group: series.group.map((name) => `${series.namespace}.${name}`), aggregated: aggregatedText(series.namespace, series.column) },
+    ...{ group: series.group.map((name) => `${series.namespace}.${name}`), aggregated: aggregatedText(series) },
     ...{ bucket: microsToDuration(series.bucketMicros), retention: microsToDuration(retentionMicros), schedule: series.backfillSchedule },
     ...{ tiles: BigInt(tiles), groups: BigInt(groups), bytes: BigInt(bytes) },
     ...(filled?.from !== undefined && { filledFrom: microsToTimestamp(filled.from) }),
@@ -88,8 +88,14 @@ function seriesMessage({
   };
 }
 
-/** The column of an aggregation in short: a feature, or the outermost function of an expression. */
-function aggregatedText(namespace: string, column: Expression | undefined): string {
+/** The column of a series in short, and what its rows are aggregated apart by. */
+function aggregatedText({ namespace, column, groupBy }: SeriesStanding["series"]): string {
+  const groups = groupBy.map((group) => expressionText(namespace, group)).join(", ");
+  return [expressionText(namespace, column), groups && `by ${groups}`].filter(Boolean).join(" ");
+}
+
+/** An expression in short: a feature, or the outermost function. */
+function expressionText(namespace: string, column: Expression | undefined): string {
   switch (column?.node.case) {
     case undefined:
       return "";

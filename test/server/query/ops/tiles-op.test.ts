@@ -68,6 +68,11 @@ async function fill(random: () => number, world: ReturnType<typeof make>, { rows
 
 /** A value as text; of equal decimals, such as 1.1 and 1.10, any may be the least or greatest. */
 function alike(value: FeatureValue, asked: Asked): unknown {
+  if (asked.group.length > 0 && Array.isArray(value))
+    return value.map((struct) => {
+      const { value: own = null, ...columns } = struct as { [field: string]: FeatureValue };
+      return [shown(columns, { ...asked, group: [] }), alike(own, { ...asked, group: [] })];
+    });
   const isChosen = asked.column === "d" && (asked.name === "min" || asked.name === "max");
   return isChosen && typeof value === "string" ? canonicalDecimal(value) : shown(value, asked);
 }

@@ -18,6 +18,7 @@ import { TempFolder } from "../../../harness/running-server.ts";
 import { anyPython } from "../../python/project.ts";
 import {
   agg,
+  aggBy,
   aggWith,
   type FeatureSpec,
   featureClass,
@@ -77,8 +78,8 @@ type Column = keyof typeof COLUMNS;
 /** Names of the columns. */
 export const NAMES = Object.keys(COLUMNS) as Column[];
 
-const listOf = (element: TypeSpec): DataType =>
-  create(DataTypeSchema, { kind: { case: "list", value: { element: primitive(element as "int") } } });
+const listOfType = (element: DataType): DataType => create(DataTypeSchema, { kind: { case: "list", value: { element } } });
+const listOf = (element: TypeSpec): DataType => listOfType(primitive(element as "int"));
 
 /** The arguments of aggregations that have some: what rows are chosen by, and constants. */
 const ARGUMENTS: Readonly<Record<string, readonly [key: Column | undefined, ...constants: FeatureValue[]]>> = {
@@ -164,6 +165,8 @@ export interface Asked {
   readonly name: string;
   readonly column: Column | undefined;
   readonly type: TypeSpec;
+  /** What rows are grouped by; empty = nothing. */
+  readonly group: readonly Column[];
   readonly lower: "gt" | "ge";
   readonly upper: "lt" | "le" | "";
   readonly condition: number;
@@ -175,6 +178,20 @@ export interface RandomWorld {
   readonly now: bigint;
   readonly rows: readonly Row[];
   readonly asked: readonly Asked[];
+}
+
+/** Columns that rows are grouped by. */
+const GROUPS: readonly (readonly Column[])[] = [["n"], ["s"], ["b", "day"], ["d"], ["i", "t", "b"]];
+
+/** The type of the aggregates of groups. */
+function grouped(type: TypeSpec, columns: readonly Column[]): TypeSpec {
+  if (columns.length === 0) return type;
+  const isNullable = typeof type === "string" && type.endsWith("?");
+  const fields = [
+    ...columns.map((name) => ({ name, dtype: primitive(COLUMNS[name].type), nullable: true })),
+    { name: "value", dtype: typeof type === "string" ? primitive(type.replace("?", "") as "int") : type, nullable: isNullable },
+  ];
+  return listOfType(create(DataTypeSchema, { kind: { case: "struct", value: { name: "Group", fields } } }));
 }
 
 /** Every aggregation of every column that has it. */
@@ -214,6 +231,7 @@ export function randomWorld(random: () => number, at: number): RandomWorld {
     { length: 14 },
     (_, nth): Asked => ({
       ...(POSSIBLE[(at * 14 + nth) % POSSIBLE.length] as (typeof POSSIBLE)[number]),
+      group: random() < 0.3 ? pick(random, GROUPS) : [],
       lower: pick(random, ["gt", "ge"]),
       upper: pick(random, ["lt", "le", ""]),
       condition: random() < 0.4 ? 0 : Math.floor(random() * CONDITIONS.length),
@@ -255,16 +273,19 @@ export function make(
   kept: (nth: number, seconds: number) => Partial<ScalarSpec> = () => ({}),
 ): World & AsyncDisposable {
   const features: Record<string, FeatureSpec> = {};
-  for (const [nth, { name, column, type, lower, upper, condition }] of asked.entries()) {
+  for (const [nth, { name, column, type, group, lower, upper, condition }] of asked.entries()) {
     const filters = [fn(lower, "at", windowStart), ...(upper === "" ? [] : [fn(upper, "at", queryNow)])];
     const given = CONDITIONS[condition]?.[0];
-    for (const seconds of WINDOWS)
+    for (const seconds of WINDOWS) {
+      const aggregation = agg(name, "txns", column, ...filters, ...(given ? [given] : []));
+      const expression = aggWith(aggregation, ...(ARGUMENTS[name] ?? [undefined]));
       features[`w${nth}__${seconds}__`] = {
-        type,
+        type: grouped(type, group),
         window: `${seconds}s`,
-        expression: aggWith(agg(name, "txns", column, ...filters, ...(given ? [given] : [])), ...(ARGUMENTS[name] ?? [undefined])),
+        expression: group.length > 0 ? aggBy(expression, group) : expression,
         ...kept(nth, seconds),
       };
+    }
   }
   const made = graph(
     [
@@ -322,6 +343,8 @@ def untag(value):
 def tag(value):
     if isinstance(value, list):
         return [tag(one) for one in value]
+    if isinstance(value, dict):
+        return {name: tag(one) for name, one in value.items()}
     if isinstance(value, Decimal):
         return format(value, "f")
     return {"$int": str(value)} if type(value) is int and abs(value) >= 2**53 else value
@@ -377,6 +400,19 @@ def sketched(name, values):
 
 KEYS = {"min_by": "f", "max_by": "d", "min_by_n": "i", "max_by_n": "s"}
 
+def canonical(value):
+    return value.normalize() + 0 if isinstance(value, Decimal) else value
+
+def in_order(values):
+    return [(value is not None, "" if value is None else value) for value in values]
+
+def whole(name, values, kind):
+    if name in KEYS:
+        return by_key(name, values)
+    if name in ("approx_percentile", "approx_top_k"):
+        return sketched(name, values)
+    return aggregate(name, values, kind)
+
 def answer(world):
     first, now = world["first"], int(world["now"])
     rows = []
@@ -394,7 +430,7 @@ def answer(world):
             start = max(int(first), now - seconds * 1_000_000)
             found = []
             for user in world["users"]:
-                values = []
+                groups = {}
                 is_ordered = world["timed"] and asked["name"] in ("first", "last", "array_agg")
                 for row in sorted(rows, key=lambda row: row["at"] or 0) if is_ordered else rows:
                     at = row["at"]
@@ -406,14 +442,15 @@ def answer(world):
                         continue
                     if passes(**row):
                         value = 1 if asked["column"] is None else row[asked["column"]]
+                        values = groups.setdefault(tuple(canonical(row[column]) for column in asked["group"]), [])
                         values.append((row[KEYS[asked["name"]]], value) if asked["name"] in KEYS else value)
-                name = asked["name"]
-                if name in KEYS:
-                    found.append(tag(by_key(name, values)))
-                elif name in ("approx_percentile", "approx_top_k"):
-                    found.append(tag(sketched(name, values)))
-                else:
-                    found.append(tag(aggregate(name, values, asked["kind"])))
+                if not asked["group"]:
+                    found.append(tag(whole(asked["name"], groups.get((), []), asked["kind"])))
+                    continue
+                structs = []
+                for group in sorted(groups, key=in_order):
+                    structs.append({**dict(zip(asked["group"], group)), "value": whole(asked["name"], groups[group], asked["kind"])})
+                found.append("error" if any(struct["value"] == "error" for struct in structs) else tag(structs))
             result.append(found)
     return result
 
@@ -448,8 +485,14 @@ export async function oracle(worlds: readonly RandomWorld[]): Promise<unknown[][
   return JSON.parse(child.stdout.toString());
 }
 
-/** Values as text; deviations of floats, which are not exact, to twelve digits. */
-export function shown(value: FeatureValue, { name, column }: Asked): unknown {
+/** Values as text, of groups one for each; deviations of floats, which are not exact, to twelve digits. */
+export function shown(value: FeatureValue, asked: Asked): unknown {
+  const { group, name, column } = asked;
+  if (group.length > 0 && Array.isArray(value))
+    return value.map((struct) => {
+      const { value: own = null, ...columns } = struct as { [field: string]: FeatureValue };
+      return [encodeStored(columns), shown(own, { ...asked, group: [] })];
+    });
   const isRounded = column === "f" && (name === "std" || name === "var");
   return isRounded && typeof value === "number" ? value.toPrecision(12) : encodeStored(value);
 }
