@@ -69,6 +69,7 @@ function Cells({ found: { notebook = {}, cells = [] }, onDone }: { readonly foun
         ]}
       />
       {description !== "" && <p>{visibleLines(description)}</p>}
+      <h2>Cells</h2>
       {cells.length === 0 && <p class="dim">It has no cells yet.</p>}
       {cells.map((cell, place) => (
         <Cell key={cell.id} notebookId={id} cell={cell} place={place} last={cells.length - 1} mayChange={mayChange} onDone={onDone} />
