@@ -207,7 +207,9 @@ Guest.total`;
     await service.runCell({ notebookId, cellId });
     const messages = await watch(notebookId, cellId);
     expect(messages[0]?.restarted).toBe(true);
-    expect(messages.flatMap(({ outputs }) => outputs.map(plain)).join("")).toBe("stdout: 2\n");
+    expect(
+      messages.flatMap(({ outputs }) => outputs.map(({ content }) => (content.case === "stream" ? content.value.text : ""))).join(""),
+    ).toBe("2\n");
     expect(messages.at(-1)?.cell).toMatchObject({ state: CellState.SUCCEEDED, executionCount: 2 });
     await service.stopKernel({ notebookId });
   }, 300_000);
@@ -229,7 +231,7 @@ describe("a kernel", () => {
     await service.stopKernel({ notebookId: id });
     await eventually(async () => (await notebookOf(id)).kernel?.state === KernelState.ENDED, "the end of the kernel");
     await onBranch.runCell({ notebookId: id, cellId });
-    expect((await watch(id, cellId)).flatMap(({ outputs }) => outputs.map(plain))).toEqual(["stdout: 7\n"]);
+    expect((await watch(id, cellId)).flatMap(({ outputs }) => outputs.map(plain)).join("")).toStartWith("stdout: 7");
     expect((await notebookOf(id)).kernel).toMatchObject({ deploymentId: branch.id, branch: "try" });
     await service.stopKernel({ notebookId: id });
   }, 300_000);

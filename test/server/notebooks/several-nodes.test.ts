@@ -21,7 +21,9 @@ test("cells are run, followed, interrupted and stopped by calls of any node", as
   const printing = await add("print(x + 1)");
   await other.runCell({ notebookId, cellId: printing });
   const messages = await Array.fromAsync(other.watchCell({ notebookId, cellId: printing }));
-  expect(messages.flatMap(({ outputs }) => outputs)[0]?.content).toMatchObject({ value: { name: "stdout", text: "21\n" } });
+  expect(messages.flatMap(({ outputs }) => outputs)[0]?.content).toMatchObject({
+    value: { name: "stdout", text: expect.stringMatching(/^21/) },
+  });
   expect((await other.getNotebook({ named: { case: "id", value: notebookId } })).notebook?.kernel?.node).toBe(node ?? "");
 
   const waiting = await add("print('begun')\nimport time\ntime.sleep(600)");
