@@ -22,6 +22,8 @@ export const GUIDES: readonly string[] = [
   "templates",
   "evaluations",
   "notebooks",
+  "clients",
+  "agents",
 ];
 
 /** The guides as pages. */

@@ -77,6 +77,11 @@ from .streams import make_stream_resolver, sink, stream
 
 if TYPE_CHECKING:
     from .client import (
+        AsyncDataset,
+        AsyncDatasetRevision,
+        AsyncOfflineQuery,
+        AsyncResolverRun,
+        AsyncSvcClient,
         AuthenticationError,
         BulkQueryResult,
         ClientError,
@@ -103,6 +108,11 @@ if TYPE_CHECKING:
     from .notebook import NotDeployed, deploy, display
 
 __all__ = [
+    "AsyncDataset",
+    "AsyncDatasetRevision",
+    "AsyncOfflineQuery",
+    "AsyncResolverRun",
+    "AsyncSvcClient",
     "AuthenticationError",
     "BigQuerySource",
     "BulkQueryResult",
