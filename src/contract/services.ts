@@ -58,6 +58,7 @@ export const SERVICES = {
   evaluations: service<typeof import("../../gen/svc/v1/evaluation_pb.ts").EvaluationService>("svc.v1.EvaluationService"),
   benchmarks: service<typeof import("../../gen/svc/v1/benchmark_pb.ts").BenchmarkService>("svc.v1.BenchmarkService"),
   shells: service<typeof import("../../gen/svc/v1/shell_pb.ts").ShellService>("svc.v1.ShellService"),
+  notebooks: service<typeof import("../../gen/svc/v1/notebook_pb.ts").NotebookService>("svc.v1.NotebookService"),
   scheduledQueries: service<typeof import("../../gen/svc/v1/scheduled_query_pb.ts").ScheduledQueryService>("svc.v1.ScheduledQueryService"),
   incremental: service<typeof import("../../gen/svc/v1/incremental_pb.ts").IncrementalService>("svc.v1.IncrementalService"),
   workflows: service<typeof import("../../gen/svc/v1/workflow_pb.ts").WorkflowService>("svc.v1.WorkflowService"),

@@ -21,6 +21,7 @@ export const GUIDES: readonly string[] = [
   "own-values",
   "templates",
   "evaluations",
+  "notebooks",
   "clients",
   "agents",
   "benchmarks",

@@ -42,6 +42,9 @@ import { LineMap } from "../../src/domain/line-map.ts";
 import { incoming, parsed, RpcError } from "../../src/domain/mcp/json-rpc.ts";
 import { MetricExpressionError, parseMetricExpression, printMetricExpression } from "../../src/domain/metrics/expression.ts";
 import { escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
+import { htmlTable } from "../../src/domain/notebook/html-table.ts";
+import { ipynbText, NotNotebook, readIpynb } from "../../src/domain/notebook/ipynb.ts";
+import { overwritten, pngSize } from "../../src/domain/notebook/notebook.ts";
 import { readPlannerOptions } from "../../src/domain/planner-options.ts";
 import { quantityValue } from "../../src/domain/quantity.ts";
 import { changelogEntries } from "../../src/domain/release/changelog.ts";
@@ -528,6 +531,44 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     parse: (given) => parseCsv(given, 100),
     refuses: among(CsvError),
   },
+  "a file of Jupyter": {
+    pieces: [
+      ...[
+        '{"nbformat":4,"cells":[',
+        '{"cell_type":"code","source":',
+        '"outputs":[',
+        '{"output_type":"stream","text":',
+        '{"output_type":"display_data","data":{',
+      ],
+      ...['"text/plain":', '"__proto__":', "[", "]", "}", ",", '"a"', "1", "null", '"\\ud800"', "é"],
+    ],
+    parse: (given) => readIpynb(ipynbText(readIpynb(given).map((cell, at) => ({ ...cell, id: `c${at}` })))),
+    refuses: among(NotNotebook),
+  },
+  "HTML with a table": {
+    pieces: [
+      "<table>",
+      "<tr>",
+      "<td",
+      ">",
+      "</td>",
+      "<th>",
+      "<!--",
+      "-->",
+      "<style>",
+      "</style>",
+      "&amp;",
+      "&#1114112;",
+      "&#x",
+      ";",
+      "a",
+      "\n",
+      "<",
+    ],
+    parse: htmlTable,
+  },
+  "printed text": { pieces: ["\r", "\n", "a", "10%", "é", "😀"], parse: overwritten },
+  "a PNG in base64": { pieces: ["iVBORw0KGgo", "AAAANSUhEUgAAAoAAAAHgCAY", "A", "=", "*", " "], parse: pngSize },
   "a message's template": {
     pieces: ["rand(", "randint(", "randstr(", "now(", ")", ",", "1", "-2", ".5", "1e3", " ", '"', "{", "$", "é", "x"],
     parse: (given) => parseTemplate(given)({ random: () => 0.5, now: () => 0 }),

@@ -69,6 +69,8 @@ export interface StartOptions {
   readonly home?: string;
   /** Milliseconds without a query after which a branch's workers stop; default ten minutes. */
   readonly idleMs?: number;
+  /** Milliseconds without a cell after which a notebook's kernel ends; default an hour. */
+  readonly kernelIdleMs?: number;
   /** Python workers of a deployment that answers queries; default: one for each core, at most 4. */
   readonly workers?: number;
   /**

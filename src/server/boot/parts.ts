@@ -54,6 +54,7 @@ import { createHistoryRetention, type HistoryRetention } from "../nodes/history-
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
+import type { Notebooks } from "../notebooks/notebooks.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { OtlpExporter } from "../otlp/exporter.ts";
 import type { MetricStreams } from "../otlp/metric-streams.ts";
@@ -208,6 +209,7 @@ export interface Parts {
   readonly shells: () => Promise<Shells>;
   /** Tells the base address of this server, once it listens. */
   listensAt(url: string): void;
+  readonly notebooks: () => Promise<Notebooks>;
   /** The store of the server's own topics. */
   readonly topicStore: () => Promise<TopicStore>;
   /** The server's own topics. */
@@ -759,6 +761,19 @@ export async function openParts({
       ...{ folder, clock, log },
     });
   });
+  const notebooks = once(async () => {
+    const { createNotebooks } = await import("../notebooks/notebooks.ts");
+    const folder = directory.file("notebooks");
+    await rm(folder, { recursive: true, force: true });
+    return createNotebooks({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      processes: await processes(),
+      logs: logRecorder,
+      ...{ folder, node: node(), bus, clock, log, idleMs: options.kernelIdleMs },
+    });
+  });
   const monitors = once(async () => {
     const { createMonitors } = await import("../monitors/monitors.ts");
     return createMonitors({
@@ -957,6 +972,7 @@ export async function openParts({
     listensAt(url) {
       ownUrl = url;
     },
+    notebooks,
     workflows,
     aggregates,
     scheduledQueries,
@@ -983,6 +999,7 @@ export async function openParts({
       await aggregates.close(({ schedules }) => schedules.stop());
       await jobRunner.close((one) => one.stop());
       await shells.close((one) => one.close());
+      await notebooks.close((one) => one.close());
       await deletions.close((one) => one.close());
       await webhooks.close((one) => one.close());
       await topicSources.close((one) => one.close());

@@ -361,6 +361,7 @@ async function startIn(
       evaluations: parts.evaluations,
       benchmarks: parts.benchmarks,
       shells: parts.shells,
+      notebooks: parts.notebooks,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
       streams: parts.streams,

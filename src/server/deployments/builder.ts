@@ -4,7 +4,7 @@
  */
 
 import { chmodSync, existsSync } from "node:fs";
-import { readdir, readFile, realpath, rm } from "node:fs/promises";
+import { readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, posix } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
@@ -216,12 +216,13 @@ export function createBuilder(options: BuilderOptions): Builder {
     return source;
   };
 
-  const unpackInto = async (source: string, { sourceSha256 }: DeploymentRecord): Promise<void> => {
+  const unpackInto = async (source: string, { layers, sourceSha256 }: DeploymentRecord): Promise<void> => {
     const bundle = await objects.get(sourceSha256);
     if (!bundle) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
     try {
       const files = await unpackArchive(verified(bundle, sourceSha256), source);
       if (files.length === 0) throw new ArchiveRefused("the archive has no files");
+      for (const { path, text } of layers) await writeFile(join(source, path), text, { mode: 0o600 });
     } catch (error) {
       if (error instanceof ArchiveRefused) throw new BuildFailed(`The source bundle was refused: ${error.message}.`);
       if (error instanceof ObjectMismatch)

@@ -513,10 +513,13 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       if (!environment) throw new Failure("not_found", "The environment was deleted meanwhile.");
       if (environment.suspendedAt !== undefined) throw suspended(environment);
       const now = clock.now();
+      const live = wanted.reset || wanted.branch === "" ? undefined : scopes.get(wanted.environmentId, wanted.branch);
+      const layers = wanted.layers ?? (live === undefined ? undefined : await metadata.deployment(live))?.layers ?? [];
       const color = wanted.blueGreen ? [await traffic.colorFor(wanted.environmentId)] : [];
       const deployment: DeploymentRecord = {
         ...wanted,
         tags: [...color, ...wanted.tags],
+        layers,
         id: newId("dpl", now),
         status: DeploymentStatus.QUEUED,
         promoted: false,

@@ -39,6 +39,7 @@ import type { MetricReader } from "../metrics/reader.ts";
 import type { MetricRecording } from "../metrics/recorder.ts";
 import type { Monitors } from "../monitors/monitors.ts";
 import type { Readiness } from "../nodes/readiness.ts";
+import type { Notebooks } from "../notebooks/notebooks.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -198,6 +199,8 @@ export interface Platform {
   readonly shells: () => Promise<Shells>;
   /** Load on the query endpoint. */
   readonly benchmarks: () => Promise<Benchmarks>;
+  /** Cells that are kept with what they gave, and the kernels that run them. */
+  readonly notebooks: () => Promise<Notebooks>;
   /** Offline queries. */
   readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Uploads of values. */
