@@ -177,7 +177,7 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
  * that lint explains; one name, and those that are deleted; the tags of traffic with their weights,
  * and those of features; the namespace of features, and those of processes; the end of a silence,
  * and of a range of times; the format of metrics, and where others write to; the pod of a shell, and
- * those whose events are listed.
+ * those whose events are listed; the interpreter of an installation, also by name, and of a kernel.
  */
 const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--out": ["query", "offline-query", "offline-query retry", "benchmark run"],
@@ -185,6 +185,7 @@ const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--explain": ["lint"],
   "--name": ["secret delete", "integration delete", "benchmark download"],
   "--pod": ["shell"],
+  "--python": ["notebook kernel install"],
   "--tags": ["delete"],
   "--namespace": ["kube events list"],
   "--time": ["offline-query"],
