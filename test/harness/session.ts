@@ -90,7 +90,11 @@ export async function follow(blocks: readonly Block[], sandbox: Sandbox): Promis
  * Expects commands to have done what their document says. `changing` is what else is different each
  * time, with names in its place.
  */
-export function expectSaid(told: readonly Command[], done: readonly Command[], changing: readonly (readonly [RegExp, string])[] = []): void {
+export function expectSaid(
+  told: readonly Command[],
+  done: readonly Command[],
+  changing: readonly (readonly [RegExp, string])[] = [],
+): void {
   const steady = (lines: readonly string[]) =>
     lines.map((line) => [...changing, ...CHANGING].reduce((text, [found, name]) => text.replaceAll(found, name), line));
   const wanted = told.map((command) => ({ ...command, output: steady(command.output) }));
