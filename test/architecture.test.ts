@@ -65,6 +65,7 @@ const DIRECTIONS: Readonly<
 > = {
   "main.ts": { all: ["cli", "context", "commands"] },
   "build-info.ts": { all: [] },
+  "baked-packages.ts": { all: [] },
   "modules.ts": { all: [] },
   cli: { all: ["output", "errors", "domain", "build-info.ts"], types: ["context"] },
   context: { all: ["errors", "disk", "domain"], lazily: ["config", "client", "project", "python", "release"] },
@@ -80,7 +81,14 @@ const DIRECTIONS: Readonly<
   },
   project: { all: ["gen", "disk", "domain", "errors", "output", "python"], types: ["context"] },
   python: { all: ["gen", "disk", "domain"], types: ["context", "project"] },
+  "client-packages": { all: ["disk", "errors", "python"], types: ["context"] },
+  // It is compiled by itself, for machines without anything else of ours.
+  "typescript-client": { all: [] },
   account: { all: ["config"], types: ["context"] },
+  agents: {
+    all: ["client", "config", "contract", "deploy", "disk", "docs", "domain", "errors", "output", "project"],
+    types: ["context"],
+  },
   deploy: { all: ["gen", "config", "domain", "errors", "output", "project"], types: ["context"], lazily: ["python"] },
   doctor: { all: ["gen", "config", "domain", "errors", "build-info.ts"], types: ["context", "project"] },
   "dataset-files": { all: ["disk", "domain", "errors"], types: ["context", "gen"] },
@@ -93,26 +101,19 @@ const DIRECTIONS: Readonly<
   commands: {
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
-      ...[
-        "account",
-        "dataset-files",
-        "deploy",
-        "doctor",
-        "log-client",
-        "query-client",
-        "docs",
-        "task-client",
-        "topic-client",
-        "value-files",
-      ],
+      ...["account", "agents", "baked-packages.ts", "client-packages", "dataset-files", "deploy", "docs", "doctor"],
+      ...["log-client", "query-client", "task-client", "topic-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },
-  server: { all: ["contract", "modules.ts", "gen", "disk", "docs", "domain", "python"], types: ["context"] },
+  server: {
+    all: ["contract", "modules.ts", "build-info.ts", "baked-packages.ts", "gen", "disk", "docs", "domain", "python"],
+    types: ["context"],
+  },
   domain: { all: ["gen"] },
   // It is bundled for browsers, so nothing of it may need more than they have.
   ui: { all: ["domain"], types: ["gen"] },
-  packaging: { all: ["contract", "disk", "domain", "cli", "errors"], lazily: ["commands"] },
+  packaging: { all: ["client-packages", "contract", "disk", "domain", "cli", "errors"], lazily: ["commands"] },
   sdk: { all: [] },
 };
 
@@ -190,7 +191,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   writes: ["stores"],
   datasets: ["access", "jobs", "stores", "tables"],
   catalog: ["stores", "tables"],
-  infrastructure: ["documents", "jobs", "metrics", "nodes", "stores", "writes"],
+  infrastructure: ["documents", "jobs", "metrics", "nodes", "otlp", "stores", "writes"],
   usage: ["datasets", "metrics", "processes", "stores"],
   support: ["documents", "stores"],
   sinks: ["metrics", "python", "stores"],

@@ -24,6 +24,11 @@ export interface Prompt {
    * names `flag`. Options that take a call are a function, which is called only on a terminal.
    */
   pick<T>(question: string, options: Options<T> | (() => Promise<Options<T>>), flag: string): Promise<T>;
+  /**
+   * The user's choice of one or more options, which can be searched by typing; else the same as
+   * `pick`.
+   */
+  pickMany<T>(question: string, options: Options<T> | (() => Promise<Options<T>>), flag: string): Promise<readonly T[]>;
 }
 
 /** What a user can pick from. */

@@ -63,7 +63,44 @@ export function createPrompt(
       if (!option) throw new UsageError(`${flag} is required`);
       return option.value;
     },
+    async pickMany(question, offered, flag) {
+      requireTerminal(flag);
+      const options = typeof offered === "function" ? await offered() : offered;
+      if (options.length === 0) throw new UsageError(`there is nothing to pick from: ${question}`);
+      const { autocompleteMultiselect, isCancel } = await import("@clack/prompts");
+      const chosen = await autocompleteMultiselect<number>({
+        message: question,
+        options: options.map(({ label, hint }, value) => ({ label: escapeControls(label), hint: hint && shortened(hint), value })),
+        filter: (typed, { value }) => isFound(typed, options[value]),
+        placeholder: "type to filter",
+        maxItems: 12,
+        required: true,
+        input: process.stdin,
+        output: process.stderr,
+        signal,
+      });
+      if (isCancel(chosen)) throw signal.aborted ? signal.reason : new InterruptedError(exitCodes.interrupted);
+      return chosen.flatMap((at) => (options[at] ? [options[at].value] : []));
+    },
   };
+}
+
+/** Most characters of a hint: the terminal shows it on the line of its option. */
+const MAX_HINT = 48;
+
+function shortened(hint: string): string {
+  const safe = escapeControls(hint);
+  return safe.length > MAX_HINT ? `${safe.slice(0, MAX_HINT - 1)}…` : safe;
+}
+
+/** Whether an option has all the words that were typed; a slash in front only begins the search. */
+function isFound(typed: string, option: { readonly label: string; readonly hint?: string } | undefined): boolean {
+  const text = `${option?.label} ${option?.hint ?? ""}`.toLowerCase();
+  return typed
+    .replace(/^\//, "")
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
 }
 
 async function askSecret(what: string, io: Pick<Io, "stderrIsTTY">, signal: AbortSignal): Promise<string> {

@@ -3,7 +3,9 @@
 import { searchEntries } from "./search-index.ts";
 import { sitePages } from "./site-pages.ts";
 
-/** Pages by sections in their order, and entries of the search: JSON, compressed by zstd, in base64. */
+/**
+ * Pages by sections in their order, and entries of the search: JSON, compressed by zstd, in base64.
+ */
 export async function bakedPages(): Promise<string> {
   const pages = await sitePages();
   const text = JSON.stringify({ pages, entries: searchEntries(pages) });

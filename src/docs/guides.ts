@@ -26,6 +26,8 @@ export const GUIDES: readonly string[] = [
   "templates",
   "testing",
   "evaluations",
+  "clients",
+  "agents",
   "production",
   "coming-from-feast",
 ];

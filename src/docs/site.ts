@@ -16,7 +16,9 @@ export interface Site {
   readonly pages: readonly Page[];
   /** Paths of its files below its folder. */
   readonly names: ReadonlySet<string>;
-  /** Text of a file, which is made when it is asked for. Throws Error for a name that there is not. */
+  /**
+   * Text of a file, which is made when it is asked for. Throws Error for a name that there is not.
+   */
   text(name: string): string;
 }
 

@@ -6,8 +6,8 @@ import { completionScript } from "../cli/completion-script.ts";
 import { describeLoadedTree } from "../cli/describe.ts";
 import { manualPages } from "../cli/manual.ts";
 import type { Tree } from "../cli/resolve.ts";
+import { type ArchivedFile, writeArchive } from "../disk/archive-file.ts";
 import { releaseFileName } from "../domain/release/target.ts";
-import { type ArchivedFile, writeArchive } from "./archive-file.ts";
 
 /** Names of an archive and of the one folder in it. */
 export function archiveNames(version: string, target: string): { readonly file: string; readonly folder: string } {

@@ -6,6 +6,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { npmPackage } from "../client-packages/npm-package.ts";
+import { wheel } from "../client-packages/wheel.ts";
 import {
   parseManifest,
   type ReleaseBinary,
@@ -102,6 +104,11 @@ export async function buildRelease(order: ReleaseOptions): Promise<BuiltRelease>
     targets,
   };
   await writePlainNames(order);
+  for (const { content, name } of await Promise.all([
+    wheel({ version, builtAt: provenance.builtAt }),
+    npmPackage({ version, builtAt: provenance.builtAt }),
+  ]))
+    await writeFile(join(out, name), content);
   for (const [name, text] of scripts) await writeFile(join(out, name), text, { mode: name.endsWith(".sh") ? 0o755 : 0o644 });
   const archives = await describeArchives(out, version, Object.keys(targets));
   for (const { template, missing } of await writePackages(join(out, "packages"), { manifest, archives, baseUrl }))

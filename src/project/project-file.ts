@@ -12,10 +12,31 @@ import type { MetadataPolicy, Project, ProjectEnvironment, ProjectVenv } from ".
 /** Runtimes that an environment may name. */
 export const RUNTIMES = ["python310", "python311", "python312", "python313"] as const;
 
-const TOP_KEYS = ["project", "name", "environments", "validation"] as const;
-const ENVIRONMENT_KEYS = ["requirements", "runtime", "dockerfile", "platform_version", "ignore_file", "venvs"] as const;
-const VENV_KEYS = ["requirements", "runtime"] as const;
-const METADATA = ["owner", "description", "tags"] as const;
+/** The keys of the file with what they mean; `-` in a key is as `_`. */
+export const TOP_KEYS = {
+  project: "Name of the project on the server that the folder is deployed to",
+  name: "The same as `project`, which goes before it",
+  environments: "Environments by name; a deployment makes those that are missing",
+  validation: "What lint asks of features and resolvers: which metadata they have to have",
+} as const;
+/** The keys of an environment. */
+export const ENVIRONMENT_KEYS = {
+  requirements: "File of the packages that the code imports",
+  runtime: "Python that runs the resolvers; left out, the newest one that is found",
+  dockerfile: "File that an image is built by",
+  platform_version: "Version of the platform",
+  ignore_file: "File that says what is not uploaded, in place of .svcignore",
+  venvs: "Further sets of requirements by name, each for the resolvers with `venv=` of that name",
+} as const;
+/** The keys of a venv. */
+export const VENV_KEYS = {
+  requirements: "File of its packages",
+  runtime: "Python of its workers; left out, that of the environment",
+} as const;
+/** Metadata that can be asked for. */
+export const METADATA = ["owner", "description", "tags"] as const;
+/** What becomes of it when it is missing. */
+export const MISSING = ["error", "warn", "warning"] as const;
 type Missing = NonNullable<MetadataPolicy["feature"]>[number];
 
 /**
@@ -38,7 +59,7 @@ class ProjectFileReader {
 
   read(top: YamlNode, fallbackName: string): Pick<Project, "name" | "environments" | "validation" | "diagnostics"> {
     const map = this.#map(top, "the project file");
-    this.#knownKeys(map, "", TOP_KEYS);
+    this.#knownKeys(map, "", Object.keys(TOP_KEYS));
     const nameEntry = this.#entry(map, "project") ?? this.#entry(map, "name");
     const name = nameEntry ? this.#text(nameEntry, nameEntry.key) : undefined;
     if (!nameEntry && top.kind === "map")
@@ -56,8 +77,8 @@ class ProjectFileReader {
     return this.#map(entry.value, "environments").entries.map(({ key: name, value }) => {
       const path = `environments.${name}`;
       const map = isNull(value) ? emptyMap(value) : this.#map(value, path);
-      this.#knownKeys(map, path, ENVIRONMENT_KEYS);
-      const text = (key: (typeof ENVIRONMENT_KEYS)[number]): string | undefined => {
+      this.#knownKeys(map, path, Object.keys(ENVIRONMENT_KEYS));
+      const text = (key: keyof typeof ENVIRONMENT_KEYS): string | undefined => {
         const found = this.#entry(map, key);
         return found && !isNull(found.value) ? this.#text(found, `${path}.${key}`) : undefined;
       };
@@ -90,7 +111,7 @@ class ProjectFileReader {
         return [];
       }
       const map = isNull(value) ? emptyMap(value) : this.#map(value, own);
-      this.#knownKeys(map, own, VENV_KEYS);
+      this.#knownKeys(map, own, Object.keys(VENV_KEYS));
       const stated = this.#entry(map, "requirements");
       const requirements = stated && this.#text(stated, `${own}.requirements`);
       const runtime = this.#runtime(this.#entry(map, "runtime"), `${own}.runtime`);
@@ -147,7 +168,7 @@ class ProjectFileReader {
       const map = this.#map(item, `${path}[]`);
       this.#knownKeys(map, `${path}[]`, ["name", "missing"]);
       const name = this.#word(this.#entry(map, "name"), `${path}[].name`, METADATA);
-      const missing = this.#word(this.#entry(map, "missing"), `${path}[].missing`, ["error", "warn", "warning"]);
+      const missing = this.#word(this.#entry(map, "missing"), `${path}[].missing`, MISSING);
       if (item.kind === "map" && !this.#entry(map, "name")) this.#error(item.start, item.end, `${path}[]: has no \`name\``, "no name");
       return name ? [{ name, missing: missing === "error" ? "error" : "warn" }] : [];
     });

@@ -12,6 +12,11 @@ const files: Readonly<Record<string, string>> = sdkAssets();
 /** Paths of the package's files, for example `svc/features.py`. */
 export const SDK_FILES: readonly string[] = Object.keys(files);
 
+/** Text of every file of the package, by its path. */
+export function sdkFiles(): Readonly<Record<string, string>> {
+  return files;
+}
+
 /** SHA-256, in hex, of every path and content of the package. */
 export function sdkHash(): string {
   const hash = createHash("sha256");

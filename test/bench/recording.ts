@@ -1,4 +1,4 @@
-/** What recording costs a query: metrics, statistics of features, and the access log. */
+/** What recording costs a query: the query log, metrics, statistics of features, and the access log. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { Sandbox } from "../harness/sandbox.ts";

@@ -20,16 +20,23 @@ interface Printed {
 const PAGES = [
   ...[
     "BackfillAggregatesResponse",
+    "Dataset",
     "Deployment",
     "EvaluationInfo",
     "EvaluationRun",
+    "GetFeatureResponse",
     "GetQueryRunResponse",
+    "GetResolverResponse",
+    "Job",
     "MonitorStanding",
+    "OfflineQuery",
     "QueryMeta",
     "ResolverRun",
     "RunTasksResponse",
     "StreamStanding",
     "Task",
+    "Trace",
+    "Workflow",
   ],
   "TriggerScheduledQueryResponse",
   // Where one logs in, which other tests open.
@@ -196,6 +203,53 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       const { name, url } = (await json("streams/get", "on_click")) as { name: string; url: string };
       return { id: name, url };
     },
+    async "features show"() {
+      const { url } = (await json("features/show", "user.name")) as { url: string };
+      return { id: "user.name", url };
+    },
+    async "features show, as text"() {
+      return { id: "user.name", url: addressIn((await run("features/show", "user.name")).stdout) };
+    },
+    async "resolvers show"() {
+      const { resolver, url } = (await json("resolvers/show", "known")) as { resolver: { fqn: string }; url: string };
+      return { id: resolver.fqn, url };
+    },
+    async "dataset upload"() {
+      const rows = join(project, "known.jsonl");
+      await Bun.write(rows, '{"name": "a"}\n');
+      const { dataset } = (await json("dataset/upload", rows, "--name", "known/names")) as { dataset: { name: string; url: string } };
+      return { id: dataset.name, url: dataset.url };
+    },
+    async "dataset list"() {
+      await run("dataset/upload", join(project, "known.jsonl"), "--name", "known/names");
+      const { datasets } = (await json("dataset/list")) as { datasets: readonly { name: string; url: string }[] };
+      return { id: datasets[0]?.name ?? "", url: datasets[0]?.url ?? "" };
+    },
+    "offline-query": async () => (await json("offline-query", ...inputs)) as Printed,
+    async "offline-query get, as text"() {
+      const { id } = (await json("offline-query", ...inputs)) as Printed;
+      return { id, url: addressIn((await run("offline-query/get", id)).stdout) };
+    },
+    async "jobs get"() {
+      const { id: subject } = (await json("trigger", "--resolver", "known")) as Printed;
+      return (await json("jobs/get", subject)) as Printed;
+    },
+    async "workflows get"() {
+      const lines = join(project, "lines.jsonl");
+      await Bun.write(lines, "{}\n{}\n");
+      const { workflow_id: id } = (await json("task/run", "work.py::main", "--args-file", lines)) as { workflow_id: string };
+      return (await json("workflows/get", id)) as Printed;
+    },
+    async "trace get"() {
+      const { meta } = (await json("query", ...inputs, "--trace")) as { meta: { query_id: string } };
+      const { trace_id: id, url } = (await json("trace/get", "--operation-id", meta.query_id)) as { trace_id: string; url: string };
+      return { id, url };
+    },
+    async "trace list"() {
+      await json("query", ...inputs, "--trace");
+      const { traces } = (await json("trace/list")) as { traces: readonly { trace_id: string; url: string }[] };
+      return { id: traces[0]?.trace_id ?? "", url: traces[0]?.url ?? "" };
+    },
     "scheduled-query trigger": async () => (await json("scheduled-query/trigger", "--name", "names")) as Printed,
   };
 
@@ -224,7 +278,7 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       const response = await tab.page.goto(url);
       expect(response?.status()).toBe(200);
       await tab.page.getByRole("heading", { level: 1, name: new RegExp(`${id}$`) }).waitFor();
-      await tab.page.locator("main h2").first().waitFor();
+      await tab.page.locator("main h2, main [role=tab], main .facts").first().waitFor();
       expect(tab.complaints.splice(0)).toEqual([]);
     },
     300_000,

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { MetricService } from "../../gen/svc/v1/metric_pb.ts";
 import { MonitorService } from "../../gen/svc/v1/monitor_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
@@ -19,6 +19,15 @@ interface Row {
   readonly path: (made: Operated) => string;
   /** A text that shows that what was made is there. */
   readonly shows: string | RegExp;
+  /** Whether a table has columns of data: there may be more than fit a screen. */
+  readonly hasColumnsOfData?: boolean;
+}
+
+/** Labels of the tables that scroll sideways. */
+function widerThanTheirPlace(page: Page): Promise<(string | null)[]> {
+  return page
+    .locator("main section.table")
+    .evaluateAll((tables) => tables.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute("aria-label")));
 }
 
 const ROWS: Readonly<Record<string, Row>> = {
@@ -41,6 +50,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "a run of an evaluation": {
     path: ({ evaluation, evaluationRuns: [first, second] }) => `/evals/${encodeURIComponent(evaluation)}/runs/${second}?with=${first}`,
     shows: "Rows in both",
+    hasColumnsOfData: true,
   },
   workflows: { path: () => "/runs?kind=workflows", shows: /^wf_/ },
   jobs: { path: () => "/runs?kind=jobs", shows: "async_offline_query" },
@@ -49,7 +59,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   schedules: { path: () => "/schedules", shows: "30 2 * * *" },
   datasets: { path: () => "/datasets", shows: /^scores <img/ },
   "columns of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}`, shows: "user.score" },
-  "rows of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows`, shows: "3 rows" },
+  "rows of a dataset": {
+    path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=rows`,
+    shows: "3 rows",
+    hasColumnsOfData: true,
+  },
   "files of a dataset": { path: ({ dataset }) => `/datasets/${encodeURIComponent(dataset)}?tab=files`, shows: /\.parquet$/ },
   resolvers: { path: () => "/resolvers", shows: "payments.on_payment" },
   "a resolver of messages": { path: ({ stream }) => `/resolvers/${stream}`, shows: "raise ValueError(message.note)" },
@@ -117,7 +131,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
 
   test.each(Object.entries(ROWS))(
     "%s",
-    async (_, { path, shows }) => {
+    async (_, { hasColumnsOfData, path, shows }) => {
       const { complaints, page } = tab;
       for (const [colorScheme, width] of [["light", 1280] as const, ["dark", 420] as const]) {
         await page.emulateMedia({ colorScheme });
@@ -129,6 +143,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
         expect(await page.title()).not.toStartWith("owned");
         expect(await page.locator("main img, main script, main iframe").count()).toBe(0);
         expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+        if (width === 1280 && !hasColumnsOfData) expect(await widerThanTheirPlace(page)).toEqual([]);
         expect(await violations(page)).toEqual([]);
         expect(complaints.splice(0)).toEqual([]);
       }

@@ -29,6 +29,7 @@ const tree = {
   deaf: command(async (context) => { context.io.writeErr("deaf\\n"); await new Promise((resolve) => setTimeout(resolve, 60_000)); }),
   ask: command(async (context) => (await context.prompt.confirm("Go on?")) ? "yes" : "no"),
   pick: command(async (context) => context.prompt.pick("Which?", [{ label: "one", value: 1 }, { label: "two", value: 2 }], "--id")),
+  many: command(async (context) => JSON.stringify(await context.prompt.pickMany("Which?", ["alpha", "beta", "gamma"].map((label) => ({ label, value: label })), "<name>"))),
   lines: command(async (context) => { const found = []; for (let line; (line = await context.io.readLine()) !== undefined; ) found.push(line); return JSON.stringify(found); }),
   work: command(async (context) => context.progress.step("Working", async (say) => { await context.clock.sleep(120); say("more"); context.progress.verbose("a step"); context.progress.debug("a header"); await context.clock.sleep(120); context.progress.note("a note"); return "done"; })),
   lost: command(async (context) => { void Promise.reject(new Error("nobody waits")); await context.clock.sleep(60_000, context.signal); }),
@@ -120,6 +121,7 @@ describe("stdin", () => {
   test("nothing to pick with on a pipe", () => {
     const { exitCode, stderr } = shell("svc pick < /dev/null");
     expect([exitCode, stderr]).toEqual([2, "Error: --id is required when there is no terminal to ask on\n"]);
+    expect(shell("svc many < /dev/null").stderr).toBe("Error: <name> is required when there is no terminal to ask on\n");
   });
 });
 
@@ -226,6 +228,17 @@ describe("on a terminal", () => {
     const { exitCode, screen } = await onTerminal(["ask"], {}, [["[y/n]", "\u0003"]]);
     expect(exitCode).toBe(130);
     expect(screen).toMatch(/\[y\/n\].*\r\nInterrupted\./);
+  });
+
+  test("several are picked by typing a part of each, selecting and going on", async () => {
+    const picked = await onTerminal(["many"], {}, [
+      ["gamma", "/bet"],
+      ["/bet", "\t"],
+      ["◼", "\r"],
+    ]);
+    expect([picked.exitCode, picked.screen.trimEnd().endsWith('["beta"]')]).toEqual([0, true]);
+    const left = await onTerminal(["many"], {}, [["gamma", "\u0003"]]);
+    expect(left.exitCode).toBe(130);
   });
 
   test("one of several is picked with the keys; Ctrl-C ends with 130 and leaves the cursor visible", async () => {

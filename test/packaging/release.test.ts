@@ -112,6 +112,8 @@ describe.skipIf(lacksZstd)("the folder", () => {
       `${FILE}.zst`,
       `${FILE}.from-v0.1.0.zstpatch`,
       "svc-windows-386",
+      "svc-0.2.0-py3-none-any.whl",
+      "svc-client-0.2.0.tgz",
     ];
     const files = readdirSync(at("one"), { withFileTypes: true })
       .filter((entry) => entry.isFile())

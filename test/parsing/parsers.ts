@@ -9,6 +9,9 @@ import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { ExportTraceServiceRequestSchema } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
+import { withPart } from "../../src/agents/instruction-file.ts";
+import { readManifest } from "../../src/agents/manifest.ts";
+import { skillOf } from "../../src/agents/skill.ts";
 import { bool, duration, float, int, keyValue, list, text, timestamp } from "../../src/cli/flag.ts";
 import { parse } from "../../src/cli/parse.ts";
 import { createRedactor } from "../../src/client/redact.ts";
@@ -30,6 +33,7 @@ import { queryParameter, urlParts } from "../../src/domain/expressions/url.ts";
 import { integrationProblem } from "../../src/domain/integrations.ts";
 import { unifiedHunks } from "../../src/domain/line-diff.ts";
 import { LineMap } from "../../src/domain/line-map.ts";
+import { incoming, parsed, RpcError } from "../../src/domain/mcp/json-rpc.ts";
 import { MetricExpressionError, parseMetricExpression, printMetricExpression } from "../../src/domain/metrics/expression.ts";
 import { escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
 import { readPlannerOptions } from "../../src/domain/planner-options.ts";
@@ -640,6 +644,26 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
   "a changelog": {
     pieces: ["## ", "v1.0.0", "Unreleased", "\n", "- ", "[", "]", "(", ")", "<b>", "`"],
     parse: (given) => changelogEntries(given),
+  },
+  "a message of an agent": {
+    pieces: [...JSON_PIECES, '"jsonrpc":"2.0"', '"id":1', '"method":"ping"', '"params":{}', '"result":{}'],
+    refuses: among(RpcError),
+    parse: (given) => incoming(parsed(given)),
+  },
+  "a manifest of skills": {
+    pieces: ["0".repeat(64), "f".repeat(64), "  ", " *", "ours/", "SKILL.md", "./", "../", "\n", "\r\n", "a.md", "/"],
+    refuses: among(CliError),
+    parse: (given) => readManifest(given, "SHA256SUMS"),
+  },
+  "a skill": {
+    pieces: ["---\n", "---", "\n", "name: ours\n", "description: x\n", ...YAML],
+    refuses: among(CliError),
+    parse: (given) => skillOf("ours", [{ path: "SKILL.md", content: utf8(given) }]),
+  },
+  "instructions of others": {
+    pieces: ["<!-- svc: begin -->", "<!-- svc: end -->", "<!-- svc: begin. x -->", "\n", "\r\n", " ", "# Ours", "\ufeff"],
+    refuses: among(CliError),
+    parse: (given) => withPart(withPart(given, "part", "AGENTS.md"), "other", "AGENTS.md"),
   },
   "messages of an editor": {
     pieces: ["Content-Length: ", "5", "-1", "1e9", "\r\n", "\r\n\r\n", "{}", "x", ":"],

@@ -21,6 +21,7 @@ export const SLOW_BY_NATURE: Readonly<Record<string, string>> = {
   "test/binary/changelog.test.ts": "release builds",
   "test/install/cut.test.ts": "release builds, and install scripts cut off everywhere",
   "test/browser/pages.test.ts": "a browser, and every page in both themes and at two widths",
+  "test/browser/screenshots.test.ts": "a browser, and a monitor that has to break its bound for a minute",
   "test/browser/states.test.ts": "a browser that follows deployments and a server that goes away",
   "test/browser/preferences.test.ts": "a browser, and pages enlarged, in other colours and without motion",
   "test/browser/operations.test.ts": "a browser, and operations by hand",

@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/health.proto.
  */
 export const file_svc_v1_health: GenFile = /*@__PURE__*/
-  fileDesc("ChNzdmMvdjEvaGVhbHRoLnByb3RvEgZzdmMudjEiFAoSQ2hlY2tIZWFsdGhSZXF1ZXN0Io8BChNDaGVja0hlYWx0aFJlc3BvbnNlEiMKBmNoZWNrcxgBIAMoCzITLnN2Yy52MS5IZWFsdGhDaGVjaxIpCgZzdGF0dXMYAiABKA4yGS5zdmMudjEuSGVhbHRoQ2hlY2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoCRIXCg9kcm9wcGVkX3JlY29yZHMYBCABKAMiawoLSGVhbHRoQ2hlY2sSDAoEbmFtZRgBIAEoCRIpCgZzdGF0dXMYAiABKA4yGS5zdmMudjEuSGVhbHRoQ2hlY2tTdGF0dXMSDwoHbWVzc2FnZRgDIAEoCRISCgpsYXRlbmN5X21zGAQgASgBKp0BChFIZWFsdGhDaGVja1N0YXR1cxIjCh9IRUFMVEhfQ0hFQ0tfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWSEVBTFRIX0NIRUNLX1NUQVRVU19PSxABEh8KG0hFQUxUSF9DSEVDS19TVEFUVVNfRkFJTElORxACEiYKIkhFQUxUSF9DSEVDS19TVEFUVVNfTk9UX0NPTkZJR1VSRUQQAzJkCg1IZWFsdGhTZXJ2aWNlElMKC0NoZWNrSGVhbHRoEhouc3ZjLnYxLkNoZWNrSGVhbHRoUmVxdWVzdBobLnN2Yy52MS5DaGVja0hlYWx0aFJlc3BvbnNlIguQAgGItRgBmLUYAWIGcHJvdG8z", [file_svc_v1_options]);
+  fileDesc("ChNzdmMvdjEvaGVhbHRoLnByb3RvEgZzdmMudjEiFAoSQ2hlY2tIZWFsdGhSZXF1ZXN0Io8BChNDaGVja0hlYWx0aFJlc3BvbnNlEiMKBmNoZWNrcxgBIAMoCzITLnN2Yy52MS5IZWFsdGhDaGVjaxIpCgZzdGF0dXMYAiABKA4yGS5zdmMudjEuSGVhbHRoQ2hlY2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoCRIXCg9kcm9wcGVkX3JlY29yZHMYBCABKAMiawoLSGVhbHRoQ2hlY2sSDAoEbmFtZRgBIAEoCRIpCgZzdGF0dXMYAiABKA4yGS5zdmMudjEuSGVhbHRoQ2hlY2tTdGF0dXMSDwoHbWVzc2FnZRgDIAEoCRISCgpsYXRlbmN5X21zGAQgASgBIhMKEUdldFZlcnNpb25SZXF1ZXN0IoMBChJHZXRWZXJzaW9uUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIQCghwbGF0Zm9ybRgCIAEoCRIMCgRoYXNoGAMgASgJEhIKCmJ1aWxkX3RpbWUYBCABKAkSKAoIcGFja2FnZXMYBSADKAsyFi5zdmMudjEuUHJvZ3JhbVBhY2thZ2UiQAoOUHJvZ3JhbVBhY2thZ2USDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg8KB2xpY2Vuc2UYAyABKAkqnQEKEUhlYWx0aENoZWNrU3RhdHVzEiMKH0hFQUxUSF9DSEVDS19TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZIRUFMVEhfQ0hFQ0tfU1RBVFVTX09LEAESHwobSEVBTFRIX0NIRUNLX1NUQVRVU19GQUlMSU5HEAISJgoiSEVBTFRIX0NIRUNLX1NUQVRVU19OT1RfQ09ORklHVVJFRBADMrIBCg1IZWFsdGhTZXJ2aWNlElMKC0NoZWNrSGVhbHRoEhouc3ZjLnYxLkNoZWNrSGVhbHRoUmVxdWVzdBobLnN2Yy52MS5DaGVja0hlYWx0aFJlc3BvbnNlIguQAgGItRgBmLUYARJMCgpHZXRWZXJzaW9uEhkuc3ZjLnYxLkdldFZlcnNpb25SZXF1ZXN0Ghouc3ZjLnYxLkdldFZlcnNpb25SZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_svc_v1_options]);
 
 /**
  * Request of CheckHealth.
@@ -193,6 +193,183 @@ export const HealthCheckSchema: GenMessage<HealthCheck, {jsonType: HealthCheckJs
   messageDesc(file_svc_v1_health, 2);
 
 /**
+ * Request of GetVersion.
+ *
+ * @generated from message svc.v1.GetVersionRequest
+ */
+export type GetVersionRequest = Message<"svc.v1.GetVersionRequest"> & {
+};
+
+/**
+ * Request of GetVersion.
+ *
+ * @generated from message svc.v1.GetVersionRequest
+ */
+export type GetVersionRequestJson = {
+};
+
+/**
+ * Describes the message svc.v1.GetVersionRequest.
+ * Use `create(GetVersionRequestSchema)` to create a new message.
+ */
+export const GetVersionRequestSchema: GenMessage<GetVersionRequest, {jsonType: GetVersionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_health, 3);
+
+/**
+ * Response of GetVersion.
+ *
+ * @generated from message svc.v1.GetVersionResponse
+ */
+export type GetVersionResponse = Message<"svc.v1.GetVersionResponse"> & {
+  /**
+   * Version: `v<major>.<minor>.<patch>`.
+   *
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * Operating system and processor, such as `linux-amd64`.
+   *
+   * @generated from field: string platform = 2;
+   */
+  platform: string;
+
+  /**
+   * Commit that it was built from; `unknown` for a run from source.
+   *
+   * @generated from field: string hash = 3;
+   */
+  hash: string;
+
+  /**
+   * When it was built, RFC 3339 in UTC; `unknown` for a run from source.
+   *
+   * @generated from field: string build_time = 4;
+   */
+  buildTime: string;
+
+  /**
+   * The packages, by name.
+   *
+   * @generated from field: repeated svc.v1.ProgramPackage packages = 5;
+   */
+  packages: ProgramPackage[];
+};
+
+/**
+ * Response of GetVersion.
+ *
+ * @generated from message svc.v1.GetVersionResponse
+ */
+export type GetVersionResponseJson = {
+  /**
+   * Version: `v<major>.<minor>.<patch>`.
+   *
+   * @generated from field: string version = 1;
+   */
+  version?: string;
+
+  /**
+   * Operating system and processor, such as `linux-amd64`.
+   *
+   * @generated from field: string platform = 2;
+   */
+  platform?: string;
+
+  /**
+   * Commit that it was built from; `unknown` for a run from source.
+   *
+   * @generated from field: string hash = 3;
+   */
+  hash?: string;
+
+  /**
+   * When it was built, RFC 3339 in UTC; `unknown` for a run from source.
+   *
+   * @generated from field: string build_time = 4;
+   */
+  buildTime?: string;
+
+  /**
+   * The packages, by name.
+   *
+   * @generated from field: repeated svc.v1.ProgramPackage packages = 5;
+   */
+  packages?: ProgramPackageJson[];
+};
+
+/**
+ * Describes the message svc.v1.GetVersionResponse.
+ * Use `create(GetVersionResponseSchema)` to create a new message.
+ */
+export const GetVersionResponseSchema: GenMessage<GetVersionResponse, {jsonType: GetVersionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_health, 4);
+
+/**
+ * A package of the program.
+ *
+ * @generated from message svc.v1.ProgramPackage
+ */
+export type ProgramPackage = Message<"svc.v1.ProgramPackage"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Version.
+   *
+   * @generated from field: string version = 2;
+   */
+  version: string;
+
+  /**
+   * Its licences as an SPDX expression, such as `MIT`.
+   *
+   * @generated from field: string license = 3;
+   */
+  license: string;
+};
+
+/**
+ * A package of the program.
+ *
+ * @generated from message svc.v1.ProgramPackage
+ */
+export type ProgramPackageJson = {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Version.
+   *
+   * @generated from field: string version = 2;
+   */
+  version?: string;
+
+  /**
+   * Its licences as an SPDX expression, such as `MIT`.
+   *
+   * @generated from field: string license = 3;
+   */
+  license?: string;
+};
+
+/**
+ * Describes the message svc.v1.ProgramPackage.
+ * Use `create(ProgramPackageSchema)` to create a new message.
+ */
+export const ProgramPackageSchema: GenMessage<ProgramPackage, {jsonType: ProgramPackageJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_health, 5);
+
+/**
  * Outcome of a probe.
  *
  * @generated from enum svc.v1.HealthCheckStatus
@@ -257,6 +434,16 @@ export const HealthService: GenService<{
     methodKind: "unary";
     input: typeof CheckHealthRequestSchema;
     output: typeof CheckHealthResponseSchema;
+  },
+  /**
+   * The program that the server runs, and the packages that it is made with.
+   *
+   * @generated from rpc svc.v1.HealthService.GetVersion
+   */
+  getVersion: {
+    methodKind: "unary";
+    input: typeof GetVersionRequestSchema;
+    output: typeof GetVersionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_v1_health, 0);

@@ -62,6 +62,7 @@ export const datasetView = textView(
       `ID:        ${dataset?.id ?? ""}`,
       `Created:   ${timeText(dataset?.createdAt)}`,
       `Updated:   ${timeText(dataset?.updatedAt)}`,
+      ...(dataset?.url ? [`Page:      ${dataset.url}`] : []),
     ];
     if (revision) {
       lines.push(

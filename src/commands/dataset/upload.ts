@@ -46,6 +46,7 @@ export default defineCommand({
       [
         `Dataset:   ${dataset ? `${escapeControls(datasetName(dataset))} (${dataset.id})` : ""}`,
         `Revision:  ${revision?.id ?? ""} (number ${revision?.number ?? 0}, ${revision?.rows ?? 0} rows)`,
+        ...(dataset?.url ? [`Page:      ${dataset.url}`] : []),
       ].join("\n"),
     ({ dataset, revision }) => ({ dataset: dataset && messageJson(dataset), revision: revision && messageJson(revision) }),
   ),

@@ -69,6 +69,7 @@ export default defineCommand({
             feature.version === 0 ? "" : `${feature.version}${feature.version === feature.defaultVersion ? ", the default" : ""}`,
           Version: `${metadata.internalVersion}`,
           Deployment: answer.deploymentId,
+          Page: answer.url,
         }),
       ];
       return sections(

@@ -70,4 +70,5 @@ export const JOB_FIELDS: FieldViews<Job> = {
   runAt: "Due",
   deadlineAt: "Deadline",
   endedAt: "Ended",
+  url: "Page",
 };

@@ -62,4 +62,5 @@ export const QUERY_FIELDS: FieldViews<OfflineQuery> = {
   retryOf: "Retry of",
   tags: "Tags",
   traceId: "Trace",
+  url: "Page",
 };

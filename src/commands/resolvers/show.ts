@@ -67,6 +67,7 @@ export default defineCommand({
           "Defined in": placeText(source, resolver.span),
           Version: `${answer.version}`,
           Deployment: answer.deploymentId,
+          Page: answer.url,
         }),
       ];
       return sections(
@@ -90,7 +91,7 @@ export default defineCommand({
 });
 
 /** What is said of a sink above its source. */
-function sinkHead(sink: SinkResolver, { deploymentId, source, version }: GetResolverResponse, style: Style): string {
+function sinkHead(sink: SinkResolver, { deploymentId, source, url, version }: GetResolverResponse, style: Style): string {
   const { bufferSize, debounce, maxDelay, timeout } = sink;
   const time = (duration: typeof debounce): string => (duration ? formatDuration(durationToMs(duration)) : "");
   return [
@@ -109,6 +110,7 @@ function sinkHead(sink: SinkResolver, { deploymentId, source, version }: GetReso
       "Defined in": placeText(source, sink.span),
       Version: `${version}`,
       Deployment: deploymentId,
+      Page: url,
     }),
   ].join("\n");
 }

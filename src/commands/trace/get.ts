@@ -36,8 +36,10 @@ export default defineCommand({
     return (await api.traces()).getTrace({ trace });
   },
   view: textView(
-    ({ spans }: TraceServiceGetTraceResponse, style) =>
-      style.isTTY ? waterfall(spans, style).trim() : new TableLayout(COLUMNS, style).rows(spanRows(spans)),
+    ({ spans, trace }: TraceServiceGetTraceResponse, style) =>
+      style.isTTY
+        ? [waterfall(spans, style).trim(), ...(trace?.url ? [style.dim(trace.url)] : [])].join("\n\n")
+        : new TableLayout(COLUMNS, style).rows(spanRows(spans)),
     async ({ trace, spans }) => ({
       ...(trace && ((await (await import("../../contract/message-json.ts")).messageJson(trace)) as object)),
       spans: spansJson(spans),

@@ -40,6 +40,7 @@ export const WORKFLOW_FIELDS: FieldViews<Workflow> = {
   createdAt: "Created",
   startedAt: "Started",
   endedAt: "Ended",
+  url: "Page",
 };
 
 /**

@@ -1,14 +1,11 @@
 /** JSON-RPC 2.0 between an editor and the language server. */
 
 import { errorText } from "../../domain/error-text.ts";
+import { JSON_RPC_ERRORS } from "../../domain/json-rpc.ts";
 
 /** Error codes of JSON-RPC and of the language server protocol. */
 export const RPC_ERRORS = {
-  parse: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internal: -32603,
+  ...JSON_RPC_ERRORS,
   notInitialized: -32002,
   requestFailed: -32803,
 } as const;

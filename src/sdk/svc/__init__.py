@@ -77,6 +77,11 @@ from .streams import make_stream_resolver, sink, stream
 
 if TYPE_CHECKING:
     from .client import (
+        AsyncDataset,
+        AsyncDatasetRevision,
+        AsyncOfflineQuery,
+        AsyncResolverRun,
+        AsyncSvcClient,
         AuthenticationError,
         BulkQueryResult,
         ClientError,
@@ -102,6 +107,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AsyncDataset",
+    "AsyncDatasetRevision",
+    "AsyncOfflineQuery",
+    "AsyncResolverRun",
+    "AsyncSvcClient",
     "AuthenticationError",
     "BigQuerySource",
     "BulkQueryResult",

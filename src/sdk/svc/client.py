@@ -10,19 +10,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union, overload
-from urllib.parse import quote
 
-from ._client.check import Tolerance, mismatches
-from ._client.config import ClientSettings, ConfigError, client_settings
-from ._client.dataset import Dataset, DatasetRevision, dataset_of
-from ._client.http import Answer, AuthenticationError, Call, ClientError, ServerUnreachable, Session, UnexpectedAnswer
-from ._client.offline import OfflineQuery, OfflineQueryFailed, begin
+from ._client.blocking import Blocking
+from ._client.calls import Calls, Feature, Inputs, OnlineQueryContext, QueryOptions, Times
+from ._client.check import Tolerance, checked, expected_outputs
+from ._client.config import ConfigError
+from ._client.dataset import Dataset, DatasetRevision
+from ._client.errors import AuthenticationError, ClientError, ServerUnreachable, UnexpectedAnswer
+from ._client.offline import OfflineQuery, OfflineQueryFailed
 from ._client.result import (
     BulkQueryResult,
     ErrorDetail,
@@ -32,17 +30,19 @@ from ._client.result import (
     QueryError,
     QueryMeta,
     QueryResult,
-    bulk_result,
-    error_of,
-    query_result,
 )
-from ._client.runs import ResolverRun, ResolverRunFailed, find, trigger
-from ._client.upload import UploadResult, columns_of, parts_of
-from ._client.values import classes_in, encode, encode_of, feature_name, instant_text
-from ._model.frozen_time import frozen_time
-from ._surface.names import DURATION_GRAMMAR, parse_duration
+from ._client.runs import ResolverRun, ResolverRunFailed
+from ._client.upload import UploadResult
+
+if TYPE_CHECKING:
+    from ._client.async_client import AsyncDataset, AsyncDatasetRevision, AsyncOfflineQuery, AsyncResolverRun, AsyncSvcClient
 
 __all__ = [
+    "AsyncDataset",
+    "AsyncDatasetRevision",
+    "AsyncOfflineQuery",
+    "AsyncResolverRun",
+    "AsyncSvcClient",
     "AuthenticationError",
     "BulkQueryResult",
     "ClientError",
@@ -67,22 +67,6 @@ __all__ = [
     "UploadResult",
 ]
 
-#: A feature such as `User.id`, or its name.
-Feature = Any
-Inputs = Mapping[Feature, Any]
-#: One time for all rows of a query, or one for each.
-Times = Union[datetime, str, Sequence[Union[datetime, str]], None]
-
-
-@dataclass(frozen=True)
-class OnlineQueryContext:
-    """Settings of one query that override its client's: the environment to ask, and the tags that
-    the query carries.
-    """
-
-    environment: Optional[str] = None
-    tags: Union[str, Sequence[str], None] = None
-
 
 class SvcClient:
     """A client that queries a server. It can be used from several threads; connections and the
@@ -93,8 +77,11 @@ class SvcClient:
         else the command line's config file, which `svc login` writes.
     branch: a branch deployment to query.
     deployment_id: one deployment to query.
-    timeout: seconds that an answer may take; what is not there by then has failed with the code
-        DEADLINE_EXCEEDED.
+    timeout: seconds that a call may take, with everything that it does; what is not there by then has
+        failed with the code DEADLINE_EXCEEDED.
+    max_retries: how often a request is sent again when the connection broke or the server had too
+        much to do, in that time, and only where it cannot have an effect twice. All retries of a
+        client together are never more than a small share of its requests.
 
     Nothing is sent before the first call. Raises ConfigError when there are no credentials.
     """
@@ -109,16 +96,10 @@ class SvcClient:
         branch: Optional[str] = None,
         deployment_id: Optional[str] = None,
         timeout: float = 60.0,
+        max_retries: int = 3,
     ) -> None:
-        if not (isinstance(timeout, (int, float)) and 0 < timeout < math.inf):
-            raise ValueError(f"timeout is a number of seconds above zero, not {timeout!r}")
-        self._settings: ClientSettings = client_settings(client_id, client_secret, environment, api_server)
-        self._branch = branch
-        self._deployment_id = deployment_id
-        self._session = Session(self._settings, timeout)
-        self._timeout = timeout
-        #: Sessions of other environments than the client's, by name.
-        self._sessions: dict[str, Session] = {}
+        self._calls = Calls(client_id, client_secret, environment, api_server, branch, deployment_id, timeout, max_retries)
+        self._run = Blocking()
 
     @overload
     def query(
@@ -204,23 +185,26 @@ class SvcClient:
         Raises QueryError when the query is refused, and other ClientErrors when there is no answer.
         What fails while it runs is in `errors`.
         """
-        if isinstance(input, (list, tuple)):
-            if include_meta:
-                raise ValueError("include_meta says where the values of one row came from: ask for one row at a time")
-            options: dict[str, Any] = {"staleness": staleness, "tags": tags, "now": now, "query_context": query_context, "query_name": query_name}
-            options.update(query_name_version=query_name_version, correlation_id=correlation_id, explain=explain, trace=trace)
-            options.update(planner_options=planner_options, store_plan_stages=store_plan_stages, context=context)
-            return self.query_bulk(_columns_of(input), output, **options)
-        given = dict(_row(input) if input is not None else {})
-        tags = tags if tags or context is None else context.tags
-        body = self._body(given, output, staleness, tags, now, query_context, query_name, query_name_version, correlation_id, planner_options)
-        body.update(_wanted(include_meta=include_meta, explain=explain, trace=trace, store_plan_stages=store_plan_stages))
-        answer = self._post("/v1/query/online", body, context)
-        return query_result(answer, classes_in([*given, *_listed(output, "output")]))
+        options = QueryOptions(
+            context=context,
+            staleness=staleness,
+            tags=tags,
+            now=now,
+            query_context=query_context,
+            query_name=query_name,
+            query_name_version=query_name_version,
+            correlation_id=correlation_id,
+            explain=explain,
+            planner_options=planner_options,
+            trace=trace,
+            store_plan_stages=store_plan_stages,
+            include_meta=include_meta,
+        )
+        return self._run(self._calls.query(input, output, options))
 
     def query_bulk(
         self,
-        input: Mapping[Feature, Sequence[Any]],
+        input: Any,
         output: Sequence[Feature] = (),
         *,
         context: Optional[OnlineQueryContext] = None,
@@ -240,17 +224,28 @@ class SvcClient:
         ``query_bulk(input={User.id: [1, 2, 3]}, output=[User.name])``.
 
         input: a list of values per feature, all of one length, or of length 1, which then stands
-            for every row.
+            for every row; or a table of pandas, polars or pyarrow, whose columns are named as
+            features are.
         now: one time for all rows, or a list of them, as `input` has of values: each row is then
             answered as a query of it alone with that time is.
-        The rest is as for `query`.
+        The rest is as for `query`; the answer's `to_pandas`, `to_polars` and `to_arrow` make tables
+        of it.
         """
-        given = {feature: _column(feature, values) for feature, values in input.items()}
-        tags = tags if tags or context is None else context.tags
-        body = self._body(given, output, staleness, tags, now, query_context, query_name, query_name_version, correlation_id, planner_options)
-        body.update(_wanted(explain=explain, trace=trace, store_plan_stages=store_plan_stages))
-        answer = self._post("/v1/query/bulk", body, context)
-        return bulk_result(answer, classes_in([*given, *_listed(output, "output")]))
+        options = QueryOptions(
+            context=context,
+            staleness=staleness,
+            tags=tags,
+            now=now,
+            query_context=query_context,
+            query_name=query_name,
+            query_name_version=query_name_version,
+            correlation_id=correlation_id,
+            explain=explain,
+            planner_options=planner_options,
+            trace=trace,
+            store_plan_stages=store_plan_stages,
+        )
+        return self._run(self._calls.query_bulk(input, output, options))
 
     def check(
         self,
@@ -267,13 +262,8 @@ class SvcClient:
         Floats may be apart as `math.isclose` allows; NaN equals NaN; sets have no order. `options`
         are those of `query`.
         """
-        if not assertions:
-            raise ValueError("check needs the values that are expected, by feature: assertions={User.name: 'Ann'}")
-        result = self.query(input, list(assertions), **options)
-        problem = mismatches(result, assertions, Tolerance(float_relative_tolerance, float_absolute_tolerance))
-        if problem:
-            raise AssertionError(problem)
-        return result
+        result = self.query(input, expected_outputs(assertions), **options)
+        return checked(result, assertions, Tolerance(float_relative_tolerance, float_absolute_tolerance))
 
     def offline_query(
         self,
@@ -327,34 +317,34 @@ class SvcClient:
 
         Raises ClientError when the query is refused, before anything runs.
         """
-        recompute = recompute_features is True
-        listed = [] if isinstance(recompute_features, bool) else _listed(recompute_features, "output")
-        body: dict[str, Any] = {
-            "outputs": [feature_name(item) for item in _listed(output, "output")],
-            "required_outputs": [feature_name(item) for item in _listed(required_output, "output")],
-            "recompute": recompute,
-            "recompute_features": [feature_name(item) for item in listed],
-            "dataset_name": dataset_name,
-            "spine_sql": spine_sql_query,
-            "lower_bound": None if lower_bound is None else _instant(lower_bound),
-            "upper_bound": None if upper_bound is None else _instant(upper_bound),
-            "max_samples": max_samples,
-            "as_known": as_known,
-            "include_observed_at": include_observed_at,
-            "num_shards": num_shards,
-            "store_online": store_online,
-            "store_offline": store_offline,
-            "tags": _listed(tags, "tags"),
-            "query_name": query_name,
-            "query_name_version": query_name_version,
-            "sample_fraction": sample_fraction,
-            "test_fraction": test_fraction,
-            "split_by": split_by,
-            "planner_options": dict(planner_options or {}),
-            "deployment_id": self._deployment_id,
-        }
-        times = frozen_time() if input_times is None and input is not None else input_times
-        return begin(self._scoped(environment)[0], self._calls(environment), input, times, body)
+        state = self._run(
+            self._calls.offline_query(
+                input,
+                output,
+                input_times,
+                environment,
+                required_output=required_output,
+                recompute_features=recompute_features,
+                spine_sql_query=spine_sql_query,
+                lower_bound=lower_bound,
+                upper_bound=upper_bound,
+                tags=tags,
+                planner_options=planner_options,
+                dataset_name=dataset_name,
+                max_samples=max_samples,
+                as_known=as_known,
+                include_observed_at=include_observed_at,
+                num_shards=num_shards,
+                store_online=store_online,
+                store_offline=store_offline,
+                query_name=query_name,
+                query_name_version=query_name_version,
+                sample_fraction=sample_fraction,
+                test_fraction=test_fraction,
+                split_by=split_by,
+            )
+        )
+        return OfflineQuery(self._run, state)
 
     def get_dataset(self, dataset: str, *, environment: Optional[str] = None) -> Dataset:
         """A dataset, by its id or name, or by the id of one of its revisions:
@@ -362,10 +352,7 @@ class SvcClient:
 
         Raises ClientError.
         """
-        if not isinstance(dataset, str) or not dataset:
-            raise ValueError(f"a dataset is named by its id or name, not {dataset!r}")
-        session, headers = self._scoped(environment)
-        return dataset_of(dataset, session.api, lambda path: _answered(session.get(path, headers)))
+        return Dataset(*self._run(self._calls.get_dataset(dataset, environment, partial(DatasetRevision, _run=self._run))))
 
     def upload_features(
         self,
@@ -396,20 +383,17 @@ class SvcClient:
         parts; uploading the same again changes nothing. In a protected environment another person
         approves each part before it is stored: ``approval_ids`` of the answer has the requests.
         """
-        fields = {"time": _instant(time) if time is not None else None, "time_column": time_column, "target": target}
-        fields.update(known_at=_instant(known_at) if known_at is not None else None, known_at_column=known_at_column)
-        body = {name: value for name, value in fields.items() if value}
-        parts = list(parts_of(columns_of(values)))
-        counts = {"rows": 0, "online_values": 0, "offline_values": 0, "deleted_values": 0}
-        approvals: list[str] = []
-        for is_check in [True] if dry_run else [True, False] if len(parts) > 1 else [False]:
-            counts = dict.fromkeys(counts, 0)
-            for part in parts:
-                sent = {**body, "columns": part.columns, "dry_run": is_check}
-                said = self._post("/v1/features/upload", sent, context, part.offset)
-                counts = {name: count + int(said[name]) for name, count in counts.items()}
-                approvals += [str(said["approval_id"])] if "approval_id" in said else []
-        return UploadResult(**counts, approval_ids=tuple(approvals))
+        steps = self._calls.upload_features(
+            values,
+            time=time,
+            time_column=time_column,
+            known_at=known_at,
+            known_at_column=known_at_column,
+            target=target,
+            dry_run=dry_run,
+            context=context,
+        )
+        return self._run(steps)
 
     def trigger_resolver_run(
         self,
@@ -436,27 +420,27 @@ class SvcClient:
         Raises ClientError when the run is refused, also when the key belongs to a run that was asked
         for otherwise.
         """
-        body: dict[str, Any] = {
-            "lower_bound": None if lower_bound is None else _instant(lower_bound),
-            "upper_bound": None if upper_bound is None else _instant(upper_bound),
-            "idempotency_key": idempotency_key,
-            "persist_online": store_online,
-            "persist_offline": store_offline,
-            "deployment_id": self._deployment_id,
-        }
-        return trigger(self._calls(environment), resolver, body)
+        steps = self._calls.trigger_resolver_run(
+            resolver,
+            lower_bound=lower_bound,
+            upper_bound=upper_bound,
+            idempotency_key=idempotency_key,
+            store_online=store_online,
+            store_offline=store_offline,
+            environment=environment,
+        )
+        return ResolverRun(self._run, self._run(steps))
 
     def get_run_status(self, run_id: str, *, environment: Optional[str] = None) -> ResolverRun:
         """A run of a resolver by its id: ``get_run_status(run.id).status``.
 
         Raises ClientError.
         """
-        return find(self._calls(environment), run_id)
+        return ResolverRun(self._run, self._run(self._calls.get_run_status(run_id, environment)))
 
     def close(self) -> None:
         """Closes the connections that wait. The client can be used again."""
-        for session in (self._session, *self._sessions.values()):
-            session.close()
+        self._run.close()
 
     def __enter__(self) -> SvcClient:
         return self
@@ -465,160 +449,17 @@ class SvcClient:
         self.close()
 
     def __repr__(self) -> str:
-        facts = {"api_server": self._settings.api_server, "client_id": self._settings.client_id, "environment": self._settings.environment}
-        facts.update(branch=self._branch, deployment_id=self._deployment_id)
-        return f"SvcClient({', '.join(f'{name}={value!r}' for name, value in facts.items() if value is not None)})"
-
-    def _body(
-        self,
-        given: Mapping[Feature, Any],
-        output: Sequence[Feature],
-        staleness: Optional[Mapping[Feature, Union[str, timedelta]]],
-        tags: Union[str, Sequence[str], None],
-        now: Times,
-        query_context: Optional[Mapping[str, Any]],
-        query_name: Optional[str],
-        query_name_version: Optional[str],
-        correlation_id: Optional[str],
-        planner_options: Optional[Mapping[str, Union[str, int, float, bool]]],
-    ) -> dict[str, Any]:
-        inputs: dict[str, Any] = {}
-        for feature, value in given.items():
-            name = feature_name(feature)
-            if name in inputs:
-                raise ValueError(f"the input {name!r} is given twice")
-            inputs[name] = encode_of(feature, value)
-        fields: dict[str, Any] = {
-            "inputs": inputs,
-            "outputs": [feature_name(item) for item in _listed(output, "output")],
-            "staleness": {feature_name(feature): _staleness(feature, value) for feature, value in (staleness or {}).items()},
-            "context": {"tags": _listed(tags, "tags")} if tags else None,
-            "query_context": {name: encode(value) for name, value in (query_context or {}).items()},
-            "query_name": query_name,
-            "query_name_version": query_name_version,
-            "correlation_id": correlation_id,
-            "planner_options": dict(planner_options or {}),
-            "deployment_id": self._deployment_id,
-            "encoding_options": {"encode_large_integers_as_numbers": True},
-        }
-        body = {name: value for name, value in fields.items() if value or name == "inputs"}
-        now = frozen_time() if now is None else now
-        if now is not None:
-            body["now"] = _instant(now) if isinstance(now, (datetime, str)) else [_instant(time) for time in now]
-        return body
-
-    def _post(self, path: str, body: Mapping[str, Any], context: Optional[OnlineQueryContext], offset: int = 0) -> Mapping[str, Any]:
-        session, headers = self._scoped(context.environment if context is not None else None)
-        return _answered(session.post(path, body, headers), offset)
-
-    def _calls(self, environment: Optional[str]) -> Call:
-        """Calls in an environment, or in the client's own."""
-        session, headers = self._scoped(environment)
-
-        def call(method: str, path: str, body: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
-            return _answered(session.get(path, headers) if method == "GET" else session.post(path, body or {}, headers))
-
-        return call
-
-    def _scoped(self, wanted: Optional[str]) -> tuple[Session, dict[str, str]]:
-        """The session and the headers of an environment, or of the client's own."""
-        environment = wanted or self._settings.environment
-        scope = {"svc-environment": environment, "svc-branch": self._branch}
-        session = self._session
-        if environment is not None and environment != self._settings.environment:
-            fresh = Session(dataclasses.replace(self._settings, environment=environment), self._timeout)
-            session = self._sessions.setdefault(environment, fresh)
-        return session, {name: _header(value) for name, value in scope.items() if value}
-
-
-def _answered(answer: Answer, offset: int = 0) -> Mapping[str, Any]:
-    """What an answer says. Raises ClientError for a refusal."""
-    if answer.status == 200 and isinstance(answer.body, dict):
-        return answer.body
-    raise _failure(answer, offset)
-
-
-def _wanted(**flags: bool) -> dict[str, bool]:
-    return {name: True for name, wanted in flags.items() if wanted}
-
-
-def _failure(answer: Answer, offset: int) -> ClientError:
-    """offset: the number of rows before those that were sent."""
-    said = answer.body if isinstance(answer.body, dict) else {}
-    errors = said.get("errors")
-    if isinstance(errors, list) and errors:
-        return QueryError([error_of(_placed(error, offset)) for error in errors], answer.status)
-    message = said.get("message")
-    return UnexpectedAnswer(f"the server answered {answer.status}: {message if isinstance(message, str) else repr(answer.body)}")
-
-
-def _placed(error: Any, offset: int) -> Any:
-    """An error of an upload with its row and column in its message."""
-    row, column = error.get("row"), error.get("column")
-    place = ", ".join([*([f"row {row + offset}"] if row else []), *([f"column {column}"] if column else [])])
-    return {**error, "row": row + offset if row else None, "message": f"{place}: {error.get('message')}"} if place else error
-
-
-def _listed(items: Any, what: str) -> list[Any]:
-    """The items as a list; a single item, also a text, is a list of one."""
-    if items is None:
-        return []
-    if isinstance(items, str) or not isinstance(items, (list, tuple, set, frozenset)):
-        if what == "output" or isinstance(items, str):
-            return [items]
-        raise TypeError(f"{what} is a list, not {items!r}")
-    return list(items)
-
-
-def _row(row: Any, at: Optional[int] = None) -> Mapping[Feature, Any]:
-    """Values by feature, of a mapping or of an instance of a feature class."""
-    if isinstance(row, Mapping):
-        return row
-    if hasattr(type(row), "__svc_features__"):
-        return dict(row)
-    where = "input" if at is None else f"row {at} of the input"
-    raise TypeError(f"{where} is {type(row).__name__}: give values by feature, such as {{User.id: 1}}, or a list of such rows")
-
-
-def _columns_of(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Rows as one list of values per feature. Raises ValueError when they do not all name the same
-    features.
-    """
-    if not rows:
-        raise ValueError("input is a list without rows: give at least one, such as [{User.id: 1}]")
-    named = [{feature_name(feature): value for feature, value in _row(row, at).items()} for at, row in enumerate(rows)]
-    for at, row in enumerate(named):
-        other = sorted(row.keys() ^ named[0].keys())
-        if other:
-            raise ValueError(f"row {at} of the input names other features than row 0: only one of them has {', '.join(map(repr, other))}; ask for them apart")
-    return {name: [row[name] for row in named] for name in named[0]}
-
-
-def _column(feature: Feature, values: Any) -> list[Any]:
-    if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
-        raise TypeError(f"query_bulk takes a list of values per input; {feature_name(feature)} has {values!r}")
-    return list(values)
-
-
-def _instant(time: Union[datetime, str]) -> str:
-    return instant_text(time) if isinstance(time, datetime) else time
-
-
-def _staleness(feature: Feature, value: Union[str, timedelta]) -> str:
-    micros = parse_duration(value)
-    if micros is None:
-        raise ValueError(f"the staleness of {feature_name(feature)} is {DURATION_GRAMMAR} or a timedelta, not {value!r}")
-    return "infinity" if micros == math.inf else f"{int(micros)}us"
-
-
-def _header(value: str) -> str:
-    """Header values are ASCII: other characters, and `%`, are written as in a URL."""
-    return re.sub(r"[^\x21-\x24\x26-\x7e]+", lambda match: quote(match.group(0), safe=""), value)
+        return self._calls.shown("SvcClient")
 
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
+        """The names of the client for asyncio, imported on first use because others do without it."""
+        if name in __all__:
+            from ._client import async_client
+
+            return getattr(async_client, name)
         from ._surface.public_names import no_such_name
 
         raise no_such_name(__name__, name)

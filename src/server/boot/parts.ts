@@ -54,6 +54,7 @@ import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
+import type { OtlpExporter } from "../otlp/exporter.ts";
 import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { OtlpSettings } from "../otlp/settings.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -106,7 +107,7 @@ const HISTORY_SWEEP_MS = 3_600_000;
 const FIRST_HISTORY_SWEEP_MS = 120_000;
 /** Calls of the offline store that are timed. */
 const TIMED_OFFLINE = ["append", "sample", "scanKeys", "scan", "latest", "deleteKeys", "trim", "dropVersion"] as const;
-/** Variable with which `test/bench` turns off metrics and the log of requests. */
+/** Variable with which `test/bench` turns off metrics, the query log and the log of requests. */
 const RECORDING_VARIABLE = "SVC_BENCH_RECORDING";
 /** Most jobs that run at once: builds wait for Python and the disk more than they compute. */
 const JOB_SLOTS = 8;
@@ -150,6 +151,8 @@ export interface Parts {
   /** What was recorded of metrics. */
   readonly metricReader: () => Promise<MetricReader>;
   readonly logs: () => Promise<LogStore>;
+  /** The signals that are exported by OTLP, by name; none without an export. */
+  readonly exported: () => ReturnType<OtlpExporter["standing"]>;
   /** Hands records to the log store, which it opens by itself. */
   readonly logRecorder: LogRecorder;
   /** What applications count. */
@@ -879,6 +882,7 @@ export async function openParts({
     metricStore,
     metrics,
     featureRecorder,
+    exported: () => exporter?.standing() ?? {},
     metricReader,
     logs,
     logRecorder,

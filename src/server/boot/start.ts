@@ -287,6 +287,8 @@ async function startIn(
           logs: parts.logs,
           topics: parts.topicStore,
           removedHistory: parts.historyRetention.removed,
+          exported: parts.exported,
+          metricsOpen: options.metricsOpen === true,
         });
       }),
       objects,

@@ -17,6 +17,7 @@ import { Failure } from "../failure.ts";
 import type { HttpMeter } from "../metrics/http-meter.ts";
 import type { MetricRecording } from "../metrics/recorder.ts";
 import type { RemovedHistory } from "../nodes/history-retention.ts";
+import type { OtlpExporter } from "../otlp/exporter.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
 import type { OnlineStore } from "../stores/online/store.ts";
@@ -108,6 +109,10 @@ export interface InfrastructureParts {
   readonly topics: () => Promise<Pick<TopicStore, "topics" | "figures">>;
   /** What was removed of the history because of its age or size, on this node. */
   readonly removedHistory: () => readonly RemovedHistory[];
+  /** The signals that are exported by OTLP, by name. */
+  readonly exported: () => ReturnType<OtlpExporter["standing"]>;
+  /** Whether clients on this machine get `/metrics` without a token. */
+  readonly metricsOpen: boolean;
 }
 
 const SUSPENDABLE: readonly string[] = ["telemetry", "gateway", "persistence"] satisfies Suspendable[];
@@ -246,7 +251,17 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
         },
       };
     },
-    telemetry: async () => ({ spec: {}, status: { state: stateOf("telemetry"), ...stores.telemetry, version } }),
+    telemetry: async () => ({
+      spec: {},
+      status: {
+        ...{ state: stateOf("telemetry"), ...stores.telemetry, version },
+        prometheus: { path: "/metrics", open_to_this_machine: parts.metricsOpen },
+        otlp: Object.entries(parts.exported()).map(([signal, { collector, dropped, encoding, problem, takenAt }]) => ({
+          ...{ signal, collector, encoding, dropped_records: dropped, problem },
+          ...(takenAt !== undefined && { taken_at: formatTimestamp(takenAt) }),
+        })),
+      },
+    }),
   };
 
   const metricFigures = async (): Promise<JsonObject> => {

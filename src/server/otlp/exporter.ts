@@ -16,10 +16,26 @@ import { Thread } from "../thread/rpc.ts";
 import type { ExportCalls, ExportSettings } from "./export-worker.ts";
 import type { Sent } from "./send.ts";
 import { type MetricPoint, metricPoint } from "./sent-metrics.ts";
-import type { OtlpSettings, Signal } from "./settings.ts";
+import type { OtlpEncoding, OtlpSettings, Signal } from "./settings.ts";
+
+/** How the export of a signal stands. */
+export interface SignalStanding {
+  /** The collector's host and port; the rest of its address may be a secret. */
+  readonly collector: string;
+  /** `protobuf` or `json`. */
+  readonly encoding: OtlpEncoding;
+  /** Records that were dropped since the start. */
+  readonly dropped: number;
+  /** Why the last batch was not taken as a whole; empty = it was, or none was sent. */
+  readonly problem: string;
+  /** When the collector took something last, epoch milliseconds; undefined = never. */
+  readonly takenAt: number | undefined;
+}
 
 /** The export. */
 export interface OtlpExporter {
+  /** The signals that are exported, by name. */
+  standing(): Readonly<Partial<Record<Signal, SignalStanding>>>;
   /** Sends spans of this server; those that applications sent are left out. Never waits. */
   spans(spans: readonly SpanRecord[]): void;
   /**
@@ -63,11 +79,22 @@ export function createOtlpExporter(parts: ExporterParts): OtlpExporter {
       return { ...settings, resource, version: parts.version };
     },
   });
+  const standings: Partial<Record<Signal, SignalStanding>> = {};
+  for (const [signal, { encoding, url }] of Object.entries(settings.signals))
+    standings[signal as Signal] = { collector: new URL(url).origin, encoding, dropped: 0, problem: "", takenAt: undefined };
   const ended = (signal: Signal) => {
     let isFailing = false;
     const dropped = metrics.counter("telemetry.dropped", SERVER_SCOPE, { signal: `otlp_${signal}` });
     return (sent: Sent): void => {
       if (sent.dropped > 0) dropped.add(sent.dropped);
+      const before = standings[signal];
+      if (before)
+        standings[signal] = {
+          ...before,
+          dropped: before.dropped + sent.dropped,
+          problem: sent.reason,
+          takenAt: sent.isTaken ? now() : before.takenAt,
+        };
       const isBad = sent.reason !== "" || sent.dropped > 0;
       const wasFailing = isFailing;
       isFailing = isBad;
@@ -119,6 +146,7 @@ export function createOtlpExporter(parts: ExporterParts): OtlpExporter {
   ticking?.unref();
 
   return {
+    standing: () => ({ ...standings }),
     spans(records) {
       spans?.add(records.filter(({ kind }) => kind !== "app"));
     },

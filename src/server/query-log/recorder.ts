@@ -38,6 +38,9 @@ export interface QueryRecorder {
   keepStages(answer: AnswerHead, startedAt: number): Promise<boolean>;
 }
 
+/** What keeps nothing, to measure what recording costs. */
+export const SILENT_RECORDER: QueryRecorder = { recordQuery() {}, recordSpans() {}, keepStages: async () => false };
+
 /** Most characters of a plan as it is kept, and of a key that can be read. */
 const MAX_PLAN = 256 * 1024;
 const MAX_KEY = 300;

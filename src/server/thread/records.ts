@@ -46,6 +46,21 @@ export class RecordWriter {
     else this.text(column, value);
   }
 
+  /**
+   * Writes a text that few records have, with its column; an absent or empty one is left out. What
+   * is written so ends with `endOfGiven`.
+   */
+  given(column: number, value: string | undefined): void {
+    if (value === undefined || value === "") return;
+    this.number(column);
+    this.number(this.#place(column, value));
+  }
+
+  /** Ends the texts that `given` wrote. */
+  endOfGiven(): void {
+    this.number(END);
+  }
+
   /** Writes numbers and texts by their names; those that are neither are left out. */
   attributes(column: number, given: Readonly<Record<string, string | number>>): void {
     let next = column;
@@ -85,7 +100,7 @@ export class RecordWriter {
 
 /** Stands for a text that is absent. */
 const ABSENT = -1;
-/** Behind the attributes of a record; names of texts stand as numbers below. */
+/** Behind the attributes and the given texts of a record; names of texts stand as numbers below. */
 const END = -1;
 const TEXT = -2;
 
@@ -119,6 +134,20 @@ export class RecordReader {
     return place === ABSENT ? undefined : this.#textAt(place);
   }
 
+  /**
+   * The texts that `RecordWriter.given` wrote, by the names of their columns; others are empty.
+   * @param empty all of them as they are when none was written
+   */
+  given<Name extends string>(names: readonly Name[], empty: Readonly<Record<Name, string>>): Record<Name, string> {
+    const record: Record<Name, string> = { ...empty };
+    for (let column = this.number(); column !== END; column = this.number()) {
+      const name = names[column];
+      if (name === undefined) throw new RangeError("the records name a column that there is not");
+      record[name] = this.text();
+    }
+    return record;
+  }
+
   attributes(): Record<string, string | number> {
     const read = Object.create(null) as Record<string, string | number>;
     for (let name = this.number(); name !== END; name = this.number())
@@ -132,4 +161,9 @@ export class RecordReader {
     if (text === undefined) throw new RangeError("the records name a text that there is not");
     return text;
   }
+}
+
+/** Empty texts by these names. */
+export function emptyTexts<Name extends string>(names: readonly Name[]): Readonly<Record<Name, string>> {
+  return Object.fromEntries(names.map((name) => [name, ""])) as Record<Name, string>;
 }

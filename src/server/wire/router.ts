@@ -35,6 +35,8 @@ interface IncomingRequest {
   readonly seen: SeenCaller;
   /** What the audit log will say of the call; absent when it has no row there. */
   readonly note?: CallNote;
+  /** Answers another request, which an endpoint makes on behalf of this one. */
+  readonly again: FetchHandler;
 }
 
 type Endpoint = (incoming: IncomingRequest) => Response | Promise<Response>;
@@ -140,6 +142,19 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
   "/v1/metrics": async (platform) => {
     const { receiveMetrics } = await import("./http/otlp.ts");
     return ({ request, connection, share }) => receiveMetrics(platform, request, connection, share);
+  },
+  "/mcp": async (platform) => {
+    const [{ serveMcp }, { readGuides }] = await Promise.all([import("./http/mcp.ts"), import("../../docs/guide-texts.ts")]);
+    const guides = await readGuides();
+    return (incoming) => serveMcp(platform, guides, incoming);
+  },
+  "/.well-known/oauth-protected-resource/mcp": async (platform) => {
+    const { serveResourceMetadata } = await import("./http/oauth-metadata.ts");
+    return ({ request }) => serveResourceMetadata(platform, request);
+  },
+  "/.well-known/oauth-authorization-server": async (platform) => {
+    const { serveExchangeMetadata } = await import("./http/oauth-metadata.ts");
+    return ({ request }) => serveExchangeMetadata(platform, request);
   },
   "/docs": serveDocs,
   "/docs/": serveDocs,
@@ -282,7 +297,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     return read.url;
   };
 
-  return async (request, connection = {}) => {
+  const handle: FetchHandler = async (request, connection = {}) => {
     const began = performance.now();
     http.began();
     const served = { endpoint: OTHER_ENDPOINT };
@@ -306,7 +321,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
       const share = platform.bodies.share();
       try {
         const fromMirror = mirrored && platform.releases?.serve(request, url);
-        response = await (fromMirror ?? route({ request, url, connection, share, served, seen }));
+        response = await (fromMirror ?? route({ request, url, connection, share, served, seen, again: handle }));
       } catch (error) {
         response = errorResponse(error, request, url);
       } finally {
@@ -328,6 +343,7 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     }
     return response;
   };
+  return handle;
 
   function errorResponse(error: unknown, request: Request, url: URL): Response {
     const failure = error instanceof Failure ? error : outOfSpace(error, platform.dataDir);

@@ -2,13 +2,15 @@ import { formatDuration } from "../../domain/duration.ts";
 
 const SIGNIFICANT = 3;
 
-/**
- * Milliseconds with three digits that count, as the command line writes durations: `1.25ms`,
- * `3m2s`.
- */
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+/** Milliseconds with three digits that count: `1.25ms`, `7.34s`; from a minute on `3m2s`. */
 export function durationText(ms: number): string {
   if (ms <= 0 || !Number.isFinite(ms)) return formatDuration(ms);
-  return formatDuration(ms < 1_000 ? Number(ms.toPrecision(SIGNIFICANT)) : Math.round(ms / 10) * 10);
+  const rounded = Number(ms.toPrecision(SIGNIFICANT));
+  if (rounded < SECOND_MS) return formatDuration(rounded);
+  return rounded < MINUTE_MS ? `${rounded / SECOND_MS}s` : formatDuration(Math.round(ms / SECOND_MS) * SECOND_MS);
 }
 
 /** A length of time. */

@@ -69,5 +69,14 @@ class Windows(unittest.TestCase):
         self.assertEqual(result_name("client_user.fails[nonsense]"), "client_user.fails[nonsense]")
 
 
+class WithoutClasses(unittest.TestCase):
+    def test_floats_are_floats_by_the_type_that_the_answer_states(self) -> None:
+        kinds = {"type": "list", "items": {"type": "struct", "fields": [{"name": "x", "type": "float64"}, {"name": "n", "type": "int64"}]}}
+        body = {"data": [{"field": "far.a", "value": 1, "ts": None}, {"field": "far.b", "value": [{"x": 2, "n": 3}], "ts": None}]}
+        result = query_result({**body, "meta": {"types": {"far.a": "float64", "far.b": kinds}}}, {})
+        self.assertEqual(repr(result.to_dict()), "{'far.a': 1.0, 'far.b': [{'x': 2.0, 'n': 3}]}")
+        self.assertEqual(repr(query_result(body, {}).to_dict()), "{'far.a': 1, 'far.b': [{'x': 2, 'n': 3}]}")
+
+
 if __name__ == "__main__":
     unittest.main()

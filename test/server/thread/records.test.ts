@@ -2,15 +2,18 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type PackedRecords, RecordReader, RecordWriter } from "../../../src/server/thread/records.ts";
+import { emptyTexts, type PackedRecords, RecordReader, RecordWriter } from "../../../src/server/thread/records.ts";
 import { seeded } from "../../harness/seed.ts";
 
 const TEXT = fc.oneof(fc.constantFrom("", "a", "b", "__proto__"), fc.string({ unit: "binary" }));
 const NUMBER = fc.oneof(fc.double(), fc.integer());
+const NAMES = ["a", "b", "c"] as const;
+const EMPTY = emptyTexts(NAMES);
 const RECORD = fc.record({
   number: NUMBER,
   text: TEXT,
   optional: fc.option(TEXT, { nil: undefined }),
+  seldom: fc.record({ a: TEXT, b: fc.option(TEXT, { nil: undefined }), c: TEXT }),
   attributes: fc.array(fc.tuple(TEXT, fc.oneof(TEXT, NUMBER)), { maxLength: 5 }),
 });
 
@@ -19,17 +22,30 @@ test("batches are read as they were written, one after the other", () => {
     fc.property(fc.array(fc.array(RECORD, { maxLength: 20 }), { maxLength: 3 }), (batches) => {
       const writer = new RecordWriter();
       for (const batch of batches) {
-        for (const { number, text, optional, attributes } of batch) {
+        for (const { number, text, optional, seldom, attributes } of batch) {
           writer.number(number);
-          writer.text(0, text);
-          writer.optionalText(1, optional);
-          writer.attributes(2, Object.fromEntries(attributes));
+          writer.text(4, text);
+          writer.optionalText(5, optional);
+          writer.given(0, seldom.a);
+          writer.given(1, seldom.b);
+          writer.given(2, seldom.c);
+          writer.endOfGiven();
+          writer.attributes(6, Object.fromEntries(attributes));
         }
         const read: unknown[] = [];
         for (const reader = new RecordReader(writer.take()); !reader.isAtEnd; )
-          read.push([reader.number(), reader.text(), reader.optionalText(), Object.entries(reader.attributes())]);
+          read.push([
+            reader.number(),
+            reader.text(),
+            reader.optionalText(),
+            reader.given(NAMES, EMPTY),
+            Object.entries(reader.attributes()),
+          ]);
         expect(read).toEqual(
-          batch.map(({ number, text, optional, attributes }) => [number, text, optional, Object.entries(Object.fromEntries(attributes))]),
+          batch.map(({ number, text, optional, seldom, attributes }) => [
+            ...[number, text, optional, { ...seldom, b: seldom.b ?? "" }],
+            Object.entries(Object.fromEntries(attributes)),
+          ]),
         );
       }
     }),
@@ -58,4 +74,6 @@ test("what is cut off, or names a text that is missing, is refused", () => {
   expect(() => new RecordReader(packed()).number()).toThrow(RangeError);
   expect(() => new RecordReader(packed(1)).text()).toThrow(RangeError);
   expect(() => new RecordReader(packed(0)).attributes()).toThrow(RangeError);
+  expect(() => new RecordReader(packed(0, 0)).given(NAMES, EMPTY)).toThrow(RangeError);
+  expect(() => new RecordReader(packed(3, 0, -1)).given(NAMES, EMPTY)).toThrow(RangeError);
 });

@@ -51,6 +51,9 @@ const HTTP: Readonly<
   "/health": { method: "GET", opensTo: "anyone" },
   "/health/ready": { method: "GET", opensTo: "read" },
   "/metrics": { method: "GET", opensTo: "read" },
+  "/mcp": { method: "POST", opensTo: "authenticated" },
+  "/.well-known/oauth-protected-resource/mcp": { method: "GET", opensTo: "anyone" },
+  "/.well-known/oauth-authorization-server": { method: "GET", opensTo: "anyone" },
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },
@@ -86,7 +89,7 @@ const PAGE = "/cli/login_0";
  */
 const NO_ENVIRONMENT = [
   ...["AnnounceValueFile", "CreateUpload", "ListClients", "ListPermissions", "ListSessions", "SendFeedback", "TestCluster"],
-  ...["DescribeOnlineStore", "GetCluster", "ListClusters", "ListRates"],
+  ...["DescribeOnlineStore", "GetCluster", "GetVersion", "ListClusters", "ListRates"],
   ...["ListEnvironments", "ListEvents", "ListJobs", "ListPods", "ListProjects"],
 ];
 

@@ -25,6 +25,21 @@ class Tolerance:
     absolute: float
 
 
+def checked(result: QueryResult, assertions: Mapping[Any, Any], tolerance: Tolerance) -> QueryResult:
+    """The result, when it is as expected. Raises AssertionError with everything that is not."""
+    problem = mismatches(result, assertions, tolerance)
+    if problem:
+        raise AssertionError(problem)
+    return result
+
+
+def expected_outputs(assertions: Mapping[Any, Any]) -> list[Any]:
+    """The outputs of a check. Raises ValueError when nothing is expected."""
+    if not assertions:
+        raise ValueError("check needs the values that are expected, by feature: assertions={User.name: 'Ann'}")
+    return list(assertions)
+
+
 def mismatches(result: QueryResult, assertions: Mapping[Any, Any], tolerance: Tolerance) -> str:
     """The differences, in words; empty when there are none."""
     found: list[str] = []

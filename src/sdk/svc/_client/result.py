@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Iterator, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
 
 from .._model.feature_class import FeatureClass
 from .._surface.names import did_you_mean
-from .http import ClientError, with_hint
+from .errors import ClientError, with_hint
 from .values import decode_field, fields_along, plain, result_name, to_datetime
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 
 @dataclass(frozen=True)
@@ -191,6 +196,29 @@ class BulkQueryResult:
         """The rows, each with its values by FQN."""
         return [{name: values[row] for name, values in self.data.items()} for row in range(len(self))]
 
+    def to_arrow(self) -> pyarrow.Table:
+        """The values as a table of pyarrow, a column per output, of the types that `meta.types`
+        states. Rows of relations are lists of structs, decimals have the digits of their values, and
+        values of the type ``json`` are its text.
+        """
+        from .frames import to_arrow
+
+        return to_arrow(self.data, self.meta.types)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The values as a DataFrame of pandas; integers and booleans keep their types where some are
+        missing (``Int64``, ``boolean``).
+        """
+        from .frames import to_pandas
+
+        return to_pandas(self.data, self.meta.types)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The values as a DataFrame of polars, typed as `to_arrow` says."""
+        from .frames import to_polars
+
+        return to_polars(self.data, self.meta.types)
+
     def raise_for_errors(self) -> BulkQueryResult:
         """Raises QueryError when anything failed; else gives the result itself."""
         if self.errors:
@@ -250,20 +278,21 @@ def meta_of(json: Optional[Mapping[str, Any]]) -> QueryMeta:
 
 def query_result(body: Mapping[str, Any], known: Mapping[str, FeatureClass]) -> QueryResult:
     """The answer of ``/v1/query/online``."""
+    meta = meta_of(body.get("meta"))
     return QueryResult(
-        [_feature_result(item, known) for item in body.get("data", ())],
+        [_feature_result(item, known, meta.types) for item in body.get("data", ())],
         [error_of(error) for error in body.get("errors") or ()],
-        meta_of(body.get("meta")),
+        meta,
     )
 
 
-def _feature_result(json: Mapping[str, Any], known: Mapping[str, FeatureClass]) -> FeatureResult:
+def _feature_result(json: Mapping[str, Any], known: Mapping[str, FeatureClass], types: Mapping[str, Any]) -> FeatureResult:
     fields = fields_along(json["field"], known)
     keys = fields[-1].owner_class.primary_keys if fields else []
     meta, when, error = json.get("meta"), json.get("ts"), json.get("error")
     return FeatureResult(
         json["field"],
-        decode_field(json.get("value"), fields),
+        decode_field(json.get("value"), fields, types.get(json["field"])),
         decode_field(json["pkey"], [keys[0]]) if json.get("pkey") is not None and keys else plain(json.get("pkey")),
         to_datetime(when) if when else None,
         error_of(error) if error else None,
@@ -275,8 +304,9 @@ def _feature_result(json: Mapping[str, Any], known: Mapping[str, FeatureClass]) 
 
 def bulk_result(body: Mapping[str, Any], known: Mapping[str, FeatureClass]) -> BulkQueryResult:
     """The answer of ``/v1/query/bulk``."""
+    meta = meta_of(body.get("meta"))
     columns: dict[str, list[Any]] = {}
     for name, values in (body.get("data") or {}).items():
-        fields = fields_along(name, known)
-        columns[name] = [decode_field(value, fields) for value in values]
-    return BulkQueryResult(columns, [error_of(error) for error in body.get("errors") or ()], meta_of(body.get("meta")))
+        fields, kind = fields_along(name, known), meta.types.get(name)
+        columns[name] = [decode_field(value, fields, kind) for value in values]
+    return BulkQueryResult(columns, [error_of(error) for error in body.get("errors") or ()], meta)

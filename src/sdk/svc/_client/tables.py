@@ -10,10 +10,12 @@ import os
 import re
 import tempfile
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Callable, Iterator, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, Callable, Mapping, Optional, Sequence
 from urllib.parse import urlsplit
 
-from .http import ClientError, HttpServer, ServerUnreachable
+from .errors import ClientError, ServerUnreachable
+from .session import Session
+from .steps import Result, Steps, Work
 
 if TYPE_CHECKING:
     import pandas
@@ -50,50 +52,61 @@ class RemoteFile:
 class TableFiles:
     """The files of a table, whose addresses are asked for each time that they are used."""
 
-    def __init__(self, server: HttpServer, name: str, find: Callable[[], Sequence[RemoteFile]]) -> None:
-        self._server = server
+    def __init__(self, session: Session, name: str, find: Callable[[], Steps[Sequence[RemoteFile]]]) -> None:
+        self._session = session
         self._name = name
         self._find = find
 
-    def download(self, folder: str, *, include_givens: bool = False, include_traces: bool = False) -> list[str]:
+    def download(self, folder: str, include_givens: bool = False, include_traces: bool = False) -> Steps[list[str]]:
         """Downloads the files into a folder, which is made if need be, and returns their paths. A
         file that is there already is left alone when it is the same; otherwise FileExistsError.
         """
         left_out = {kind for kind, wanted in (("givens", include_givens), ("trace", include_traces)) if not wanted}
-        files = [file for file in self._find() if file.kind not in left_out]
+        files = [file for file in (yield from self._find()) if file.kind not in left_out]
         os.makedirs(folder, exist_ok=True)
-        return [fetch_file(self._server, file, os.path.join(folder, local_name(file.name))) for file in files]
+        paths: list[str] = []
+        for file in files:
+            paths.append((yield from fetch_file(self._session, file, os.path.join(folder, local_name(file.name)))))
+        return paths
 
-    def to_arrow(self) -> pyarrow.Table:
+    def to_arrow(self) -> Steps[pyarrow.Table]:
         """The table, by pyarrow."""
-        import pyarrow.parquet
+        return (yield from self._loaded(_arrow_of))
 
-        with self._local() as paths:
-            # Without the folder's name as a column, and read whole before the files are removed.
-            tables = [pyarrow.parquet.ParquetFile(path).read() for path in paths]
-        return pyarrow.concat_tables(tables)
-
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> Steps[pandas.DataFrame]:
         """The table as a DataFrame of pandas, which needs pyarrow too."""
         import pandas as _  # noqa: F401
 
-        return self.to_arrow().to_pandas()
+        return (yield from self._loaded(lambda paths: _arrow_of(paths).to_pandas()))
 
-    def to_polars(self) -> polars.DataFrame:
+    def to_polars(self) -> Steps[polars.DataFrame]:
         """The table as a DataFrame of polars."""
-        import polars
+        return (yield from self._loaded(_polars_of))
 
-        with self._local() as paths:
-            return polars.concat([polars.read_parquet(path, memory_map=False) for path in paths])
-
-    @contextlib.contextmanager
-    def _local(self) -> Iterator[list[str]]:
-        """Paths of the table's files while they are on this machine."""
-        files = [file for file in self._find() if file.kind == "output"]
+    def _loaded(self, load: Callable[[Sequence[str]], Result]) -> Steps[Result]:
+        """What `load` makes of the table's files, which are on this machine meanwhile."""
+        files = [file for file in (yield from self._find()) if file.kind == "output"]
         if not files or not all(file.name.endswith((".parquet", ".pq")) for file in files):
             raise ValueError(f"{self._name} holds no table but other files; download() gets them")
         with tempfile.TemporaryDirectory(prefix="svc-table-") as folder:
-            yield [fetch_file(self._server, file, os.path.join(folder, f"{at}.parquet")) for at, file in enumerate(files)]
+            paths: list[str] = []
+            for at, file in enumerate(files):
+                paths.append((yield from fetch_file(self._session, file, os.path.join(folder, f"{at}.parquet"))))
+            loaded: Result = yield Work(lambda: load(paths))
+            return loaded
+
+
+def _arrow_of(paths: Sequence[str]) -> pyarrow.Table:
+    import pyarrow.parquet
+
+    # Without the folder's name as a column, and read whole before the files are removed.
+    return pyarrow.concat_tables([pyarrow.parquet.ParquetFile(path).read() for path in paths])
+
+
+def _polars_of(paths: Sequence[str]) -> polars.DataFrame:
+    import polars
+
+    return polars.concat([polars.read_parquet(path, memory_map=False) for path in paths])
 
 
 def local_name(name: str) -> str:
@@ -106,19 +119,19 @@ def local_name(name: str) -> str:
     return base
 
 
-def fetch_file(server: HttpServer, file: RemoteFile, path: str) -> str:
+def fetch_file(session: Session, file: RemoteFile, path: str) -> Steps[str]:
     """Downloads a file and checks its digest; it appears at the path when it is whole. A download
     that is cut off goes on where it was. Raises ClientError, and FileExistsError when there is
     another file.
     """
     if os.path.lexists(path):
-        if not os.path.islink(path) and os.path.isfile(path) and _digest_of(path) == file.sha256:
+        if not os.path.islink(path) and os.path.isfile(path) and (yield Work(lambda: _digest_of(path))) == file.sha256:
             return path
         raise FileExistsError(f"{path} exists already, with other content")
     partial = f"{path}.{os.urandom(8).hex()}.part"
     try:
         with open(partial, "xb") as target:
-            digest = _receive(server, file, target)
+            digest = yield from _receive(session, file, target)
         if digest != file.sha256:
             raise DamagedDownload(f"{file.name} came damaged: its SHA-256 is {digest}, and not {file.sha256}")
         _place(partial, path)
@@ -128,11 +141,11 @@ def fetch_file(server: HttpServer, file: RemoteFile, path: str) -> str:
     return path
 
 
-def _receive(server: HttpServer, file: RemoteFile, target: BinaryIO) -> str:
+def _receive(session: Session, file: RemoteFile, target: BinaryIO) -> Steps[str]:
     hasher = hashlib.sha256()
-    address, known = urlsplit(file.url), urlsplit(server.url)
+    address, known = urlsplit(file.url), urlsplit(session.api.url)
     origin = f"{address.scheme or known.scheme}://{address.netloc or known.netloc}"
-    at = server if origin == server.url else HttpServer(origin, server.timeout)
+    at = session.server_at(origin)
     received = 0
 
     def keep(chunk: bytes) -> None:
@@ -147,7 +160,7 @@ def _receive(server: HttpServer, file: RemoteFile, target: BinaryIO) -> str:
     while True:
         before = received
         try:
-            status = at.download(f"{address.path}?{address.query}", keep, received)
+            status = yield from session.download(at, f"{address.path}?{address.query}", keep, received)
         except ServerUnreachable:
             tried = 0 if received > before else tried + 1
             if tried >= _TRIES:

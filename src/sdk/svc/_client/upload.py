@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Sequence
 
+from .frames import columns_of_table, plain_column
 from .values import encode_of, feature_name
 
 #: Most rows and values of a part; the server takes five times as many.
@@ -51,7 +52,7 @@ def columns_of(values: Any) -> dict[str, list[Any]]:
             raise ValueError(f"the column {name!r} is given twice")
         if isinstance(column, (str, bytes, dict)) or not hasattr(column, "__iter__"):
             raise TypeError(f"a column is a list with a value per row; {name} has {column!r}")
-        columns[name] = [encode_of(feature, value) for value in column]
+        columns[name] = [encode_of(feature, value) for value in plain_column(column)]
     rows = {name: len(column) for name, column in columns.items()}
     if len(set(rows.values())) > 1:
         raise ValueError(f"columns have one value per row, and these have {rows}")
@@ -69,15 +70,9 @@ def parts_of(columns: Mapping[str, Sequence[Any]]) -> Iterator[Part]:
 def _columns(values: Any) -> Mapping[Any, Any]:
     if isinstance(values, Mapping):
         return values
-    maker = type(values).__module__.partition(".")[0]
-    if maker == "pandas":
-        # What is missing is NaN or NaT there.
-        known = values.astype(object).where(values.notna(), None)
-        return {name: known[name].tolist() for name in known.columns}
-    if maker == "polars":
-        return dict(values.to_dict(as_series=False))
-    if maker == "pyarrow":
-        return dict(values.to_pydict())
+    table = columns_of_table(values)
+    if table is not None:
+        return table
     if isinstance(values, (list, tuple)):
         return _columns_of_rows(values)
     raise TypeError(f"values are a dict of columns, a list of rows, or a table of pandas, polars or pyarrow, not {type(values).__qualname__}")

@@ -89,19 +89,21 @@ def classes_in(items: typing.Iterable[Any]) -> dict[str, FeatureClass]:
     return found
 
 
-def decode_field(value: Any, fields: Optional[list[Field]]) -> Any:
+def decode_field(value: Any, fields: Optional[list[Field]], kind: Any = None) -> Any:
     """The Python value of a feature; a row of a relation is an instance of its class. Without the
     class, or when the value does not fit the class here, plain JSON's own.
+
+    kind: the type that the answer states, as `QueryMeta.types` has it.
     """
     if value is None or fields is None:
-        return plain(value)
+        return plain(value, kind)
     try:
-        kind = fields[-1].type
-        convert = decoder(kind.python_type) if kind.target is None else partial(_decode_row, kind.target)
-        is_list = kind.many or any(field.type.many for field in fields[:-1])
+        declared = fields[-1].type
+        convert = decoder(declared.python_type) if declared.target is None else partial(_decode_row, declared.target)
+        is_list = declared.many or any(field.type.many for field in fields[:-1])
         return [convert(item) for item in value] if is_list else convert(value)
     except Exception:  # a decoder of the project may raise anything
-        return plain(value)
+        return plain(value, kind)
 
 
 def _decode_row(target: FeatureClass, row: Mapping[str, Any]) -> Any:
@@ -113,14 +115,20 @@ def _decode_row(target: FeatureClass, row: Mapping[str, Any]) -> Any:
     return target.cls(**{fields[name].attribute: decode_field(value, [fields[name]]) for name, value in found.items()})
 
 
-def plain(value: Any) -> Any:
-    """A JSON value with its tagged floats as floats."""
+def plain(value: Any, kind: Any = None) -> Any:
+    """A JSON value with its tagged floats as floats, and whole numbers too where the type of the
+    answer says that they are.
+    """
+    if kind == "float64" and type(value) is int:
+        return float(value)
+    parts = kind if isinstance(kind, Mapping) else {}
     if isinstance(value, list):
-        return [plain(item) for item in value]
+        return [plain(item, parts.get("items")) for item in value]
     if isinstance(value, dict):
         if len(value) == 1 and "$float" in value:
             return float(value["$float"])
-        return {name: plain(item) for name, item in value.items()}
+        kinds = {field["name"]: field["type"] for field in parts.get("fields", ())}
+        return {name: plain(item, kinds.get(name)) for name, item in value.items()}
     return value
 
 

@@ -30,6 +30,11 @@ _PROMPTS = "svc.prompts"
 #: The modules of each name; the first is the one that advice names. The functions of
 #: `svc.functions` come from the function table.
 PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
+    "AsyncDataset": (_CLIENT, _ROOT),
+    "AsyncDatasetRevision": (_CLIENT, _ROOT),
+    "AsyncOfflineQuery": (_CLIENT, _ROOT),
+    "AsyncResolverRun": (_CLIENT, _ROOT),
+    "AsyncSvcClient": (_CLIENT, _ROOT),
     "AuthenticationError": (_CLIENT, _ROOT),
     "BigQuerySource": (_SQL, _SOURCES, _ROOT),
     "BulkQueryResult": (_CLIENT, _ROOT),
@@ -131,13 +136,12 @@ _SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=.
 _ONE_QUERY = "offline_query takes environment= and tags= itself"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource, SQLiteSource, DuckDBSource, ClickhouseSource, SnowflakeSource and BigQuerySource"
 _NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
-_ONE_CLIENT = "SvcClient is its only client"
+_ONE_CLIENT = "SvcClient and AsyncSvcClient are its clients"
 _NO_MATERIALIZATION = "windowed(..., materialization=...) keeps the aggregates of windows"
 _NO_CHARTS = "it has no charts as code; a Monitor(...) tells when a metric breaks a bound"
 
 #: Names that this version does not have, with what to use instead.
 ABSENT_NAMES: Mapping[str, str] = {
-    "AsyncSvcClient": _ONE_CLIENT,
     "AthenaSource": _OTHER_SOURCE,
     "CacheStrategy": "max_staleness=, store_online= and cache_nulls= say what is stored",
     "Chart": _NO_CHARTS,

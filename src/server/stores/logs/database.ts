@@ -53,6 +53,8 @@ export interface LogStep<T> {
 const STEP_ROWS = 20_000;
 const SEARCH_MS = 100;
 const COUNTED_ROWS = 100_000;
+/** Records of a statement: each statement costs as much as writing a record. */
+const ROWS_AT_ONCE = 16;
 const PRUNE_EVERY_MS = 60_000;
 /** Microseconds by which records may arrive later than others of their time. */
 const LATE_MICROS = 600_000_000;
@@ -77,6 +79,8 @@ const RECORD = `record.seq, record.at, record.level, record.operation_id as oper
   origin.environment_id as environmentId, origin.deployment_id as deploymentId, origin.branch, origin.component, origin.resolver,
   origin.query_name as queryName, origin.resource_group as resourceGroup, origin.pod_name as podName, origin.app, origin.logger`;
 
+/** What many records have in common. */
+type Origin = Readonly<Record<(typeof ORIGIN)[number], string>>;
 type Row = Omit<StoredRecord, "attributes"> & { readonly attributes: string };
 
 /** Columns of fields that are not named as their column in `record`. */
@@ -127,6 +131,8 @@ function columnOf(kind: LogKind, field: string): string | Condition {
 export class LogsDatabase {
   readonly #db: Database;
   readonly #origins = new Map<string, number>();
+  /** The origin of the record before: most come from where that did. */
+  #lastOrigin: { readonly of: Origin; readonly id: number } | undefined;
   #prunedAt = 0;
   #maxBytes: number;
   #maxAgeMs: number;
@@ -171,18 +177,33 @@ export class LogsDatabase {
 
   #insert(kind: LogKind, records: readonly NewRecord[]): void {
     if (records.length === 0) return;
-    const insert = this.#db.query(
-      `insert into ${kind} (at, level, origin, operation_id, correlation_id, trace_id, span_id, message, attributes) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    for (const given of records) {
-      const record = boundRecord(given);
-      const { at, level, operationId, correlationId, traceId, spanId, message, attributes } = record;
-      const origin = this.#originOf(ORIGIN.map((name) => record[name]));
-      insert.run(at, level, origin, operationId, correlationId, traceId, spanId, message, attributes);
+    const insertOf = (rows: number) =>
+      this.#db.query(
+        `insert into ${kind} (at, level, origin, operation_id, correlation_id, trace_id, span_id, message, attributes)
+         values ${Array.from({ length: rows }, () => "(?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ")}`,
+      );
+    for (let from = 0; from < records.length; ) {
+      const rows = records.length - from < ROWS_AT_ONCE ? 1 : ROWS_AT_ONCE;
+      const values: (string | number)[] = [];
+      for (const given of records.slice(from, from + rows)) {
+        const record = boundRecord(given);
+        const { at, level, operationId, correlationId, traceId, spanId, message, attributes } = record;
+        values.push(at, level, this.#originOf(record), operationId, correlationId, traceId, spanId, message, attributes);
+      }
+      insertOf(rows).run(...values);
+      from += rows;
     }
   }
 
-  #originOf(texts: readonly string[]): number {
+  #originOf(record: Origin): number {
+    const last = this.#lastOrigin;
+    if (last !== undefined && ORIGIN.every((name) => last.of[name] === record[name])) return last.id;
+    const id = this.#findOrigin(ORIGIN.map((name) => record[name]));
+    this.#lastOrigin = { of: record, id };
+    return id;
+  }
+
+  #findOrigin(texts: readonly string[]): number {
     const key = texts.join("\0");
     const known = this.#origins.get(key);
     if (known !== undefined) return known;
@@ -192,6 +213,11 @@ export class LogsDatabase {
     if (this.#origins.size >= MANY_ORIGINS) this.#origins.clear();
     this.#origins.set(key, id);
     return id;
+  }
+
+  #forgetOrigins(): void {
+    this.#origins.clear();
+    this.#lastOrigin = undefined;
   }
 
   /** A page, newest first. */
@@ -294,7 +320,7 @@ export class LogsDatabase {
         this.#db.query(`delete from ${kind} where origin in (select id from origin where environment_id = ?)`).run(environmentId);
       this.#db.query("delete from origin where environment_id = ?").run(environmentId);
     })();
-    this.#origins.clear();
+    this.#forgetOrigins();
   }
 
   /** Removes the lines of operations. */
@@ -384,7 +410,7 @@ export class LogsDatabase {
     const { count } = this.#db.query<{ count: number }, []>("select count(*) as count from origin").get() ?? { count: 0 };
     if (count < MANY_ORIGINS) return;
     this.#db.run("delete from origin where id not in (select origin from line union select origin from request)");
-    this.#origins.clear();
+    this.#forgetOrigins();
   }
 }
 

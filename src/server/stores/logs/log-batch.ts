@@ -1,11 +1,20 @@
 /** Batches of records for the thread that writes them. */
 
 import type { LogComponent, LogLevel } from "../../../domain/logs.ts";
-import { type PackedRecords, RecordReader, RecordWriter } from "../../thread/records.ts";
+import { emptyTexts, type PackedRecords, RecordReader, RecordWriter } from "../../thread/records.ts";
 import type { LogKind, LogRecord, NewRecord } from "./store.ts";
 
-/** Texts of a record beside its attributes. */
-const TEXTS = 16;
+/** Texts that few records have, by their columns. */
+const SELDOM = [
+  ...(["environmentId", "deploymentId", "branch", "resolver", "queryName", "resourceGroup", "podName", "app", "logger"] as const),
+  ...(["operationId", "correlationId", "traceId", "spanId"] as const),
+] as const;
+const NO_TEXTS = emptyTexts(SELDOM);
+/** Columns of the texts that all records have, and of the attributes. */
+const LEVEL = SELDOM.length;
+const COMPONENT = LEVEL + 1;
+const MESSAGE = LEVEL + 2;
+const ATTRIBUTES = LEVEL + 3;
 const NONE = {};
 
 /** The kind of a record. */
@@ -28,23 +37,25 @@ export class LogGatherer {
   add(record: NewRecord): void {
     const writer = this.#writer;
     writer.number(record.at);
-    writer.text(0, record.level);
-    writer.text(1, record.component);
-    writer.text(2, record.environmentId ?? "");
-    writer.text(3, record.deploymentId ?? "");
-    writer.text(4, record.branch ?? "");
-    writer.text(5, record.resolver ?? "");
-    writer.text(6, record.queryName ?? "");
-    writer.text(7, record.resourceGroup ?? "");
-    writer.text(8, record.podName ?? "");
-    writer.text(9, record.app ?? "");
-    writer.text(10, record.logger ?? "");
-    writer.text(11, record.operationId ?? "");
-    writer.text(12, record.correlationId ?? "");
-    writer.text(13, record.traceId ?? "");
-    writer.text(14, record.spanId ?? "");
-    writer.text(15, record.message);
-    writer.attributes(TEXTS, record.attributes ?? NONE);
+    writer.text(LEVEL, record.level);
+    writer.text(COMPONENT, record.component);
+    writer.text(MESSAGE, record.message);
+    // In the order of SELDOM.
+    writer.given(0, record.environmentId);
+    writer.given(1, record.deploymentId);
+    writer.given(2, record.branch);
+    writer.given(3, record.resolver);
+    writer.given(4, record.queryName);
+    writer.given(5, record.resourceGroup);
+    writer.given(6, record.podName);
+    writer.given(7, record.app);
+    writer.given(8, record.logger);
+    writer.given(9, record.operationId);
+    writer.given(10, record.correlationId);
+    writer.given(11, record.traceId);
+    writer.given(12, record.spanId);
+    writer.endOfGiven();
+    writer.attributes(ATTRIBUTES, record.attributes ?? NONE);
     this.#kinds.add(kindOf(record));
     this.#size++;
   }
@@ -62,24 +73,10 @@ export class LogGatherer {
 export function recordsOf(packed: PackedRecords): Readonly<Record<LogKind, readonly LogRecord[]>> {
   const records: Record<LogKind, LogRecord[]> = { line: [], request: [] };
   for (const reader = new RecordReader(packed); !reader.isAtEnd; ) {
+    const [at, level, component, message] = [reader.number(), reader.text(), reader.text(), reader.text()];
     const record: LogRecord = {
-      at: reader.number(),
-      level: reader.text() as LogLevel,
-      component: reader.text() as LogComponent,
-      environmentId: reader.text(),
-      deploymentId: reader.text(),
-      branch: reader.text(),
-      resolver: reader.text(),
-      queryName: reader.text(),
-      resourceGroup: reader.text(),
-      podName: reader.text(),
-      app: reader.text(),
-      logger: reader.text(),
-      operationId: reader.text(),
-      correlationId: reader.text(),
-      traceId: reader.text(),
-      spanId: reader.text(),
-      message: reader.text(),
+      ...{ at, level: level as LogLevel, component: component as LogComponent, message },
+      ...reader.given(SELDOM, NO_TEXTS),
       attributes: reader.attributes(),
     };
     records[kindOf(record)].push(record);

@@ -3,7 +3,7 @@
  * are transferred as one buffer and compressed as they are.
  */
 
-import { type PackedRecords, RecordReader, RecordWriter } from "../../thread/records.ts";
+import { emptyTexts, type PackedRecords, RecordReader, RecordWriter } from "../../thread/records.ts";
 import type { Body, BodyEncoding, QueryLogEntry, QueryRunKind } from "./store.ts";
 
 /**
@@ -27,6 +27,9 @@ export interface QueryBatch {
 const KEPT_BYTES = 1024 * 1024;
 /** Most bytes of a UTF-16 unit in UTF-8. */
 const BYTES_PER_UNIT = 3;
+/** Texts that few queries have, by their columns. */
+const SELDOM = ["branch", "queryName", "correlationId", "queryVersion", "errorCodes", "traceId"] as const;
+const NO_TEXTS = emptyTexts(SELDOM);
 /** What stands for null among numbers. */
 const NULL = Number.NaN;
 
@@ -44,23 +47,25 @@ export class QueryGatherer {
 
   add(query: QueryLogEntry): void {
     const writer = this.#writer;
-    writer.text(0, query.queryId);
-    writer.text(1, query.environmentId);
-    writer.text(2, query.deploymentId);
-    writer.text(3, query.branch);
-    writer.text(4, query.queryName);
-    writer.text(5, query.correlationId);
-    writer.text(6, query.encoding);
-    writer.text(7, query.kind);
-    writer.text(8, query.queryVersion);
-    writer.text(9, query.planHash);
-    writer.text(10, query.rootNamespace);
-    writer.text(11, query.primaryKey);
-    writer.text(12, query.agentId);
-    writer.text(13, query.errorCodes);
-    writer.text(14, query.traceId);
-    writer.optionalText(15, query.secretKey);
-    writer.optionalText(16, query.error);
+    writer.text(10, query.queryId);
+    writer.text(11, query.environmentId);
+    writer.text(12, query.deploymentId);
+    writer.text(13, query.encoding);
+    writer.text(14, query.kind);
+    writer.text(15, query.planHash);
+    writer.text(16, query.rootNamespace);
+    writer.text(17, query.primaryKey);
+    writer.text(18, query.agentId);
+    writer.optionalText(19, query.secretKey);
+    writer.optionalText(20, query.error);
+    // In the order of SELDOM.
+    writer.given(0, query.branch);
+    writer.given(1, query.queryName);
+    writer.given(2, query.correlationId);
+    writer.given(3, query.queryVersion);
+    writer.given(4, query.errorCodes);
+    writer.given(5, query.traceId);
+    writer.endOfGiven();
     writer.number(query.startedAt);
     writer.number(query.durationMs);
     writer.number(query.errorCount);
@@ -105,20 +110,15 @@ export function queriesOf({ queries }: QueryBatch): BatchedQuery[] {
       queryId: reader.text(),
       environmentId: reader.text(),
       deploymentId: reader.text(),
-      branch: reader.text(),
-      queryName: reader.text(),
-      correlationId: reader.text(),
       encoding: reader.text() as BodyEncoding,
       kind: reader.text() as QueryRunKind,
-      queryVersion: reader.text(),
       planHash: reader.text(),
       rootNamespace: reader.text(),
       primaryKey: reader.text(),
       agentId: reader.text(),
-      errorCodes: reader.text(),
-      traceId: reader.text(),
       secretKey: reader.optionalText(),
       error: reader.optionalText(),
+      ...reader.given(SELDOM, NO_TEXTS),
       startedAt: reader.number(),
       durationMs: reader.number(),
       errorCount: reader.number(),

@@ -35,7 +35,7 @@ export async function serveDataset(platform: Platform, request: Request, url: UR
     pageSize: Number(url.searchParams.get("page_size") ?? 0) || 0,
     pageToken: url.searchParams.get("page_token") ?? "",
   };
-  const answer = await describeDataset(platform, caller, environment.id, wanted, page);
+  const answer = await describeDataset(platform, caller, environment.id, wanted, page, request.headers);
   const described = withPlainCounts(messageJson(answer)) as unknown as { readonly files: readonly { readonly name: string }[] };
   if (preview !== undefined) {
     const shown = await (await platform.datasets()).previews.preview(environment.id, wanted, preview, request.signal);

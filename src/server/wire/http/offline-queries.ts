@@ -71,7 +71,7 @@ export async function beginQuery(platform: Platform, { request, connection, shar
   });
   const query = await startQuery(platform, caller, target, requestOf(body), request.headers);
   if (note) note.about = { id: query.id };
-  return json(document(query));
+  return json(document(query, platform, request));
 }
 
 /** Answers requests for one query, and for the upload of a file with rows. */
@@ -84,7 +84,7 @@ export async function serveQuery(platform: Platform, incoming: Incoming): Promis
   const { environment } = await resolveScope(platform.environments, caller, request.headers);
   const queries = await platform.offlineQueries();
   const query = await queries.find(id, environment.id);
-  const shown = document(query);
+  const shown = document(query, platform, request);
   if (part === "status" && more.length === 0) {
     const { status, total_rows, done_rows, rows, failed_rows, error } = shown;
     return json({ id, status, total_rows, done_rows, rows, failed_rows, error });
@@ -124,8 +124,8 @@ async function callerOf(platform: Platform, request: Request): Promise<Caller> {
 }
 
 /** A query as JSON. */
-function document(query: OfflineQueryStanding): Fields {
-  return withPlainCounts(messageJson(create(OfflineQuerySchema, queryMessage(query))));
+function document(query: OfflineQueryStanding, platform: Platform, { headers }: Request): Fields {
+  return withPlainCounts(messageJson(create(OfflineQuerySchema, queryMessage(query, platform, headers))));
 }
 
 /** The request that a body states. Throws Failure invalid_argument. */

@@ -1,7 +1,7 @@
 /**
  * The release mirror: a folder of releases, served as a release host serves them, so that machines
- * without internet access install and update from here. Clients check signatures, so these files
- * are open to everyone who can connect; nothing else is.
+ * without internet access install and update from here, and pip and npm find the clients. Clients
+ * check signatures, so these files are open to everyone who can connect; nothing else is.
  */
 
 import { constants, readFileSync } from "node:fs";
@@ -12,6 +12,7 @@ import { parseFeed, parseManifest, ReleaseFormatError, type ReleaseManifest } fr
 import { NO_BUILD_FOR_386 } from "../../../domain/release/no-build.ts";
 import { StartError } from "../../failure.ts";
 import { isEncrypted } from "./forwarded.ts";
+import { type IndexedWheel, isIndexPath, servePackageIndex, wheelOf } from "./package-index.ts";
 import { jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
 const AT_THE_ROOT = /^(?:install\.(?:sh|ps1)|changelog\.md|index\.json(?:\.minisig)?)$/;
@@ -32,6 +33,8 @@ const TYPES: Readonly<Record<string, string>> = {
   zst: "application/zstd",
   gz: "application/gzip",
   zip: "application/zip",
+  whl: "application/zip",
+  tgz: "application/gzip",
 };
 
 /** The line of `install.sh` or `install.ps1` that names the host to install from. */
@@ -54,10 +57,38 @@ export interface ReleaseMirror {
  */
 export function openReleaseMirror(folder: string): ReleaseMirror {
   checkFolder(folder);
+  const wheels = rememberedWheels(folder);
   return {
-    has: (path) => /^\/(?:latest|releases)\//.test(path) || AT_THE_ROOT.test(path.slice(1)),
-    serve: (request, url) => serveFile(folder, request, url),
+    has: (path) => /^\/(?:latest|releases)\//.test(path) || AT_THE_ROOT.test(path.slice(1)) || isIndexPath(path),
+    serve: (request, url) => (isIndexPath(url.pathname) ? servePackageIndex(request, url, wheels) : serveFile(folder, request, url)),
   };
+}
+
+/**
+ * Gives the wheels of all releases, newest first; they are looked for again when the feed changes.
+ */
+function rememberedWheels(folder: string): () => Promise<readonly IndexedWheel[]> {
+  let known: { readonly tag: string | undefined; readonly wheels: Promise<readonly IndexedWheel[]> } | undefined;
+  return async () => {
+    const tag = (await findFile(folder, ["index.json"]))?.tag;
+    if (!known || known.tag !== tag) known = { tag, wheels: wheelsIn(folder) };
+    return known.wheels;
+  };
+}
+
+async function wheelsIn(folder: string): Promise<readonly IndexedWheel[]> {
+  const feed = await readFile(join(folder, "index.json"), "utf8")
+    .then(parseFeed)
+    .catch(() => undefined);
+  const found: IndexedWheel[] = [];
+  for (const { published_at, version } of feed?.releases ?? []) {
+    const release = ["releases", version];
+    const sums = await findFile(folder, [...release, "SHA256SUMS"]);
+    const wheel = sums && wheelOf(await readFile(sums.path, "utf8").catch(() => ""));
+    const file = wheel && (await findFile(folder, [...release, wheel.name]));
+    if (file) found.push({ ...wheel, path: `/${release.join("/")}/${wheel.name}`, size: file.size, publishedAt: published_at });
+  }
+  return found;
 }
 
 function checkFolder(folder: string): void {

@@ -3,7 +3,6 @@
  * running deployment, and the query log.
  */
 
-import { addressOf } from "../../../domain/addresses.ts";
 import { samplingOf } from "../../../domain/span-sampling.ts";
 import { resolveNames } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
@@ -12,17 +11,18 @@ import { branchOf } from "../../deployments/live-scopes.ts";
 import { QueryMeter } from "../../metrics/query-meter.ts";
 import { createEngine } from "../../query/create-engine.ts";
 import type { LiveDeployment } from "../../query/live-deployment.ts";
-import { createQueryRecorder } from "../../query-log/recorder.ts";
+import { createQueryRecorder, SILENT_RECORDER } from "../../query-log/recorder.ts";
 import { SpanSampler } from "../../query-log/span-sampler.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import type { Queries } from "./endpoint.ts";
 import { createMirror } from "./mirror.ts";
 
 /** Makes the queries of a server. */
 export async function createQueries(platform: Omit<Platform, "queries">): Promise<Queries<Caller>> {
-  const { addressFor, clock, components, environments, log, metrics, objects, queryCounts, headless } = platform;
+  const { clock, components, environments, log, metrics, objects, queryCounts } = platform;
   const [deployments, telemetry, { events }] = await Promise.all([platform.deployments(), platform.telemetry(), platform.webhooks()]);
-  const recorder = createQueryRecorder({ telemetry, objects, log });
+  const recorder = metrics.isOn ? createQueryRecorder({ telemetry, objects, log }) : SILENT_RECORDER;
   let sampling = samplingOf({});
   components.watch("metrics", ({ spec }) => {
     sampling = samplingOf(spec);
@@ -44,10 +44,12 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
       meterOf(deployment).ended({ durationMs, ...more });
       queryCounts.count({ kind, environmentId, endedAt: startedAt + durationMs, rows, isOk });
     },
-    sampler: new SpanSampler(
-      () => sampling,
-      () => clock.now(),
-    ),
+    ...(metrics.isOn && {
+      sampler: new SpanSampler(
+        () => sampling,
+        () => clock.now(),
+      ),
+    }),
     agentOf: ({ clientId }) => clientId,
     isTracing: () => !components.isSuspended("telemetry"),
     clock,
@@ -65,6 +67,6 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
         }),
       ),
     pageOf: (queryId, environmentId, headers) =>
-      headless || !telemetry.hasRoom() ? "" : addressFor(headers) + addressOf("queryRun", { id: queryId }, { environment: environmentId }),
+      telemetry.hasRoom() ? pageAddress(platform, headers, environmentId, "queryRun", { id: queryId }) : "",
   };
 }

@@ -9,17 +9,18 @@ import {
   AggregateService,
 } from "../../../../gen/svc/v1/aggregate_pb.ts";
 import type { Expression } from "../../../../gen/svc/v1/graph_pb.ts";
-import { addressOf } from "../../../domain/addresses.ts";
 import { microsToDuration, microsToTimestamp, msToTimestamp, timestampToMicros } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import type { BackfillPlan, BackfillWish, SeriesStanding } from "../../aggregates/aggregates.ts";
 import { Failure } from "../../failure.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { addressFor, aggregates, environments, headless }: Platform): void {
+export function register(router: ConnectRouter, platform: Platform): void {
+  const { aggregates, environments } = platform;
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> => {
     const { environment, branch } = await resolveScope(environments, callerOf(context), context.requestHeader);
     if (branch === "") return environment;
@@ -44,8 +45,8 @@ export function register(router: ConnectRouter, { addressFor, aggregates, enviro
     async backfillAggregates({ backfill }, context) {
       const environment = await environmentOf(context);
       const { jobId, series } = await (await aggregates()).begin(environment, wishOf(backfill, callerOf(context).clientId));
-      const page = addressOf("run", { id: jobId }, { environment: environment.id });
-      return { jobId, series: series.map(BigInt), url: headless ? "" : addressFor(context.requestHeader) + page };
+      const url = pageAddress(platform, context.requestHeader, environment.id, "run", { id: jobId });
+      return { jobId, series: series.map(BigInt), url };
     },
   });
 }

@@ -23,6 +23,7 @@ import { tableColumns } from "../../datasets/columns.ts";
 import { ARCHIVED_KEPT_MS } from "../../datasets/datasets.ts";
 import type { DatasetPreview } from "../../datasets/preview.ts";
 import type { DatasetFileRecord, RevisionRecord, ShownDataset, StoredProfile } from "../../stores/metadata/datasets.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { type PageRequest, readPage } from "./page-token.ts";
 
@@ -49,10 +50,15 @@ const KINDS = {
   trace: DatasetFileKind.TRACE,
 } as const;
 
-/** A dataset. */
-export function datasetMessage({ id, name, revisions, createdAt, updatedAt }: ShownDataset): MessageInitShape<typeof DatasetSchema> {
+/** A dataset, for a caller with these headers. */
+export function datasetMessage(
+  { id, environmentId, name, revisions, createdAt, updatedAt }: ShownDataset,
+  platform: Pick<Platform, "addressFor" | "headless">,
+  headers: Headers,
+): MessageInitShape<typeof DatasetSchema> {
+  const url = pageAddress(platform, headers, environmentId, "dataset", { name: name || id });
   const times = { createdAt: msToTimestamp(createdAt), ...(updatedAt !== undefined && { updatedAt: msToTimestamp(updatedAt) }) };
-  return { id, name: name ?? "", revisions, ...times };
+  return { id, name: name ?? "", revisions, url, ...times };
 }
 
 /** A revision. */
@@ -118,6 +124,7 @@ export async function describeDataset(
   environmentId: string,
   wanted: string,
   page: PageRequest,
+  headers: Headers,
 ): Promise<GetDatasetResponse> {
   const { datasets, statistics } = await platform.datasets();
   const { dataset, revision } = await datasets.find(environmentId, wanted);
@@ -125,7 +132,7 @@ export async function describeDataset(
   const revisions = await readPage(platform.keys.objects, filter, page, (limit, before) => datasets.revisions(dataset.id, limit, before));
   const values = allows(caller.permissions, "query.offline");
   return create(GetDatasetResponseSchema, {
-    dataset: datasetMessage(dataset),
+    dataset: datasetMessage(dataset, platform, headers),
     revisions: revisions.items.map(revisionMessage),
     nextPageToken: revisions.nextPageToken,
     ...(revision && {

@@ -15,6 +15,7 @@ import {
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { suspended } from "../../deployments/environment-states.ts";
+import type { ShownDataset } from "../../stores/metadata/datasets.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import { datasetMessage, describeDataset, fileMessage, previewMessage, revisionMessage } from "./dataset-message.ts";
@@ -32,6 +33,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
     return environment.id;
   };
 
+  const shown = (dataset: ShownDataset, { requestHeader }: HandlerContext) => datasetMessage(dataset, platform, requestHeader);
+
   router.service(DatasetService, {
     async listDatasets({ search, ...page }, context) {
       const environmentId = await environmentOf(context);
@@ -40,11 +43,11 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { items, nextPageToken } = await readPage(platform.keys.objects, filter, page, (limit, before) =>
         datasets.list({ environmentId, search: search || undefined, before, limit }),
       );
-      return create(ListDatasetsResponseSchema, { datasets: items.map(datasetMessage), nextPageToken });
+      return create(ListDatasetsResponseSchema, { datasets: items.map((dataset) => shown(dataset, context)), nextPageToken });
     },
 
     async getDataset({ dataset, ...page }, context) {
-      return describeDataset(platform, callerOf(context), await environmentOf(context), dataset, page);
+      return describeDataset(platform, callerOf(context), await environmentOf(context), dataset, page, context.requestHeader);
     },
 
     async previewDataset({ dataset, rows }, context) {
@@ -57,7 +60,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const environmentId = await environmentOf(context);
       const { datasets } = await platform.datasets();
       const { dataset, oldName } = await datasets.rename(environmentId, datasetName, newName);
-      return create(RenameDatasetResponseSchema, { dataset: datasetMessage(dataset), oldName });
+      return create(RenameDatasetResponseSchema, { dataset: shown(dataset, context), oldName });
     },
 
     async archiveDatasetRevision({ revisionId }, context) {
@@ -105,7 +108,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { datasets, uploads } = await platform.datasets();
       const revision = await uploads.finalize(environmentId, uploadId);
       const { dataset } = await datasets.find(environmentId, revision.id);
-      return create(FinalizeDatasetUploadResponseSchema, { dataset: datasetMessage(dataset), revision: revisionMessage(revision) });
+      return create(FinalizeDatasetUploadResponseSchema, { dataset: shown(dataset, context), revision: revisionMessage(revision) });
     },
   });
 }

@@ -17,7 +17,6 @@ import {
   ListEvaluationsResponseSchema,
   TriggerEvaluationResponseSchema,
 } from "../../../../gen/svc/v1/evaluation_pb.ts";
-import { addressOf } from "../../../domain/addresses.ts";
 import { isJsonObject, type JsonObject } from "../../../domain/json-value.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
@@ -25,6 +24,7 @@ import { evaluationId, type FoundEvaluation } from "../../evaluations/evaluation
 import { Failure } from "../../failure.ts";
 import type { EvaluationRunRecord, ScoreRecord, StoredEvaluationRunState } from "../../stores/metadata/evaluations.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { readPage } from "./page-token.ts";
 
@@ -43,16 +43,13 @@ const COMPARED_ROWS = 20;
 export function register(router: ConnectRouter, platform: Platform): void {
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(platform.environments, callerOf(context), context.requestHeader);
-  /** The address of a page; empty without a dashboard. */
-  const addressAt = ({ requestHeader }: HandlerContext, path: string): string =>
-    platform.headless ? "" : platform.addressFor(requestHeader) + path;
-  const runMessage = (run: EvaluationRunRecord, context: HandlerContext): EvaluationRun => {
-    const path = addressOf("evalRun", { name: run.evaluationName, id: run.id }, { environment: run.environmentId });
-    return messageOf(run, addressAt(context, path));
+  const runMessage = (run: EvaluationRunRecord, { requestHeader }: HandlerContext): EvaluationRun => {
+    const { environmentId, evaluationName, id } = run;
+    return messageOf(run, pageAddress(platform, requestHeader, environmentId, "evalRun", { name: evaluationName, id }));
   };
   const shown = ({ id, evaluation, latestScored }: FoundEvaluation, environmentId: string, context: HandlerContext): EvaluationInfo =>
     create(EvaluationInfoSchema, {
-      ...{ id, evaluation, url: addressAt(context, addressOf("eval", { name: evaluation.name }, { environment: environmentId })) },
+      ...{ id, evaluation, url: pageAddress(platform, context.requestHeader, environmentId, "eval", { name: evaluation.name }) },
       ...(latestScored && { latestScored: runMessage(latestScored, context) }),
     });
 

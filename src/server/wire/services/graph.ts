@@ -35,6 +35,7 @@ import { DRIFT_REFERENCE_MS } from "../../metrics/feature-drift.ts";
 import { LruMap } from "../../query/lru.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import {
   directionOf,
@@ -157,6 +158,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
         ...usedBy(lineage, [lineageId("feature", fqn)]),
         versions: known.filter((version) => version.fqn === storedName(feature)).map(versionMessage),
         ...(statistics && { statistics }),
+        url: pageAddress(platform, context.requestHeader, environment.id, "feature", { fqn }),
       });
     },
 
@@ -164,6 +166,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const found = await find(deploymentId, context);
       const { id, environment, graph } = found;
       const sink = sinkNamed(graph, name);
+      const urlOf = (fqn: string) => pageAddress(platform, context.requestHeader, environment.id, "resolver", { fqn });
       if (sink && !graph.resolvers.some(({ fqn }) => fqn === name || fqn.endsWith(`.${name}`))) {
         const versions = await metadata.resolverVersions(environment.id, [sink]);
         const source = await sourceOf(id, environment.id, sink.span, "function");
@@ -172,6 +175,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
           deploymentId: id,
           ...(source && { source }),
           version: versions.get(sink.fqn) ?? 1,
+          url: urlOf(sink.fqn),
         });
       }
       const resolver = resolverNamed(graph, name);
@@ -182,6 +186,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
         deploymentId: id,
         ...(source && { source }),
         version: versions.get(resolver.fqn) ?? 1,
+        url: urlOf(resolver.fqn),
         ...usedBy(
           lineageOf(found),
           resolver.outputs.map((output) => lineageId("feature", output)),

@@ -5,9 +5,17 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { CheckHealthResponseSchema, HealthCheckSchema, HealthCheckStatus, HealthService } from "../../../../gen/svc/v1/health_pb.ts";
+import {
+  CheckHealthResponseSchema,
+  GetVersionResponseSchema,
+  HealthCheckSchema,
+  HealthCheckStatus,
+  HealthService,
+} from "../../../../gen/svc/v1/health_pb.ts";
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
+import { buildInfo } from "../../../build-info.ts";
 import { errorText } from "../../../domain/error-text.ts";
+import { platformName } from "../../../domain/release/target.ts";
 import { authorize, hasCredentials } from "../../access/authorize.ts";
 import type { Platform } from "../platform.ts";
 import { droppedRecords, NotInstalled, type Part, partsOf } from "./health-parts.ts";
@@ -24,6 +32,17 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const fails = checks.some(({ status }) => status === HealthCheckStatus.FAILING);
       const status = fails ? HealthCheckStatus.FAILING : HealthCheckStatus.OK;
       return create(CheckHealthResponseSchema, { checks, status, version, droppedRecords: BigInt(await droppedRecords(platform)) });
+    },
+
+    async getVersion() {
+      const { packages } = await import("../../../baked-packages.ts");
+      return create(GetVersionResponseSchema, {
+        version: platform.version,
+        platform: buildInfo.target || platformName(process.platform, process.arch),
+        hash: buildInfo.commit,
+        buildTime: buildInfo.builtAt,
+        packages: packages().map(({ license, name, version }) => ({ license, name, version })),
+      });
     },
   });
 }

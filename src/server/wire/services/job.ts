@@ -1,6 +1,6 @@
 /** JobService: the queue of jobs, as far as the caller sees it. */
 
-import type { ConnectRouter } from "@connectrpc/connect";
+import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { JobAttemptState, JobService, type JobState, JobWaitReason } from "../../../../gen/svc/v1/job_pb.ts";
 import { JOB_STATES, type JobStateName } from "../../../domain/job-states.ts";
 import { allows } from "../../../domain/permissions.ts";
@@ -11,6 +11,7 @@ import { Failure } from "../../failure.ts";
 import type { JobViewer, JobWait, ShownJob } from "../../jobs/queue.ts";
 import { type AttemptOutcome, environmentOf, type JobAttempt } from "../../stores/metadata/jobs.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { readPage } from "./page-token.ts";
 
@@ -33,7 +34,8 @@ const OUTCOMES = {
 const MAX_STATES = 10;
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { environments, jobQueue, keys, telemetry }: Platform): void {
+export function register(router: ConnectRouter, platform: Platform): void {
+  const { environments, jobQueue, keys, telemetry } = platform;
   /** What a caller sees, and the names of its environments by id. */
   const viewer = async (caller: Caller): Promise<JobViewer & { readonly names: ReadonlyMap<string, string> }> => {
     const visible = await visibleEnvironments(environments, caller);
@@ -50,6 +52,15 @@ export function register(router: ConnectRouter, { environments, jobQueue, keys, 
     return (await store.traceIdOf(environmentId, id)) ?? (await store.traceIdOf(environmentId, subject)) ?? "";
   };
 
+  const shown = (job: ShownJob, { names }: { readonly names: ReadonlyMap<string, string> }, { requestHeader }: HandlerContext) => {
+    const { id, scope } = job.entry;
+    const environmentId = environmentOf(scope);
+    return {
+      ...message(job, names),
+      url: environmentId === "" ? "" : pageAddress(platform, requestHeader, environmentId, "run", { id }),
+    };
+  };
+
   router.service(JobService, {
     async listJobs({ states, kinds, environment, pageSize, pageToken, offset }, context) {
       const caller = callerOf(context);
@@ -64,7 +75,7 @@ export function register(router: ConnectRouter, { environments, jobQueue, keys, 
         const found = await queue.list(looking, { ...filter, before, limit });
         return found.map((job) => ({ id: String(job.entry.number), job }));
       });
-      return { jobs: page.items.map(({ job }) => message(job, looking.names)), nextPageToken: page.nextPageToken };
+      return { jobs: page.items.map(({ job }) => shown(job, looking, context)), nextPageToken: page.nextPageToken };
     },
 
     async getJob({ id }, context) {
@@ -72,13 +83,13 @@ export function register(router: ConnectRouter, { environments, jobQueue, keys, 
       checkNamed(id);
       const found = await (await jobQueue()).get(looking, id);
       const attemptsMade = found.attempts.map(attemptMessage);
-      return { job: { ...message(found, looking.names), attemptsMade, traceId: await traceIdOf(found) } };
+      return { job: { ...shown(found, looking, context), attemptsMade, traceId: await traceIdOf(found) } };
     },
 
     async setJobPriority({ id, priority }, context) {
       const looking = await viewer(callerOf(context));
       checkNamed(id);
-      return { job: message(await (await jobQueue()).setPriority(looking, id, priority), looking.names) };
+      return { job: shown(await (await jobQueue()).setPriority(looking, id, priority), looking, context) };
     },
   });
 }

@@ -4,12 +4,12 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { MetricUnit } from "../../../../gen/svc/v1/metric_pb.ts";
 import { MonitorService, type MonitorStandingSchema, MonitorState } from "../../../../gen/svc/v1/monitor_pb.ts";
-import { addressOf } from "../../../domain/addresses.ts";
 import { durationToMs, msToDuration, msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import type { MonitorView } from "../../monitors/monitors.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 
 const STATES = {
@@ -23,10 +23,11 @@ const UNITS = { one: MetricUnit.ONE, seconds: MetricUnit.SECONDS, bytes: MetricU
 const MAX_FIRINGS = 1_000;
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { addressFor, clock, environments, headless, monitors }: Platform): void {
+export function register(router: ConnectRouter, platform: Platform): void {
+  const { clock, environments, monitors } = platform;
   const standingOf = (view: MonitorView, environmentId: string, headers: Headers): MessageInitShape<typeof MonitorStandingSchema> => ({
     ...standingMessage(view),
-    url: headless ? "" : addressFor(headers) + addressOf("monitor", { name: view.monitor.name }, { environment: environmentId }),
+    url: pageAddress(platform, headers, environmentId, "monitor", { name: view.monitor.name }),
   });
 
   router.service(MonitorService, {

@@ -31,6 +31,7 @@ import type { ChangedQuery, OfflineQueryWish, WishedRows } from "../../offline-q
 import { askedTrace } from "../../query/job-tracer.ts";
 import type { OfflineQueryStanding, OfflineQueryState } from "../../stores/metadata/offline-queries.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { readPage } from "./page-token.ts";
 
@@ -54,6 +55,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(platform.environments, callerOf(context), context.requestHeader);
 
+  const shown = (query: OfflineQueryStanding, { requestHeader }: HandlerContext) => queryMessage(query, platform, requestHeader);
   const fileMessage = async ({ name, kind, rows, bytes, sha256, key }: ExportedTable) => ({
     ...{ name, kind, sha256, rows: BigInt(rows), sizeBytes: BigInt(bytes) },
     url: (await platform.objects.sign("get", key, bytes)).url,
@@ -64,7 +66,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const caller = callerOf(context);
       const target = await scopeOf(context);
       const query = await startQuery(platform, caller, target, request, context.requestHeader);
-      return create(StartOfflineQueryResponseSchema, { query: queryMessage(query) });
+      return create(StartOfflineQueryResponseSchema, { query: shown(query, context) });
     },
 
     async createOfflineQueryUpload({ sha256, sizeBytes }, context) {
@@ -79,7 +81,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const query = await (await platform.offlineQueries()).find(id, environment.id);
       const traceId = await (await platform.telemetry()).traceIdOf(environment.id, query.id);
       return create(GetOfflineQueryResponseSchema, {
-        query: { ...queryMessage(query), traceId: traceId ?? "", options: optionsMessage(query) },
+        query: { ...shown(query, context), traceId: traceId ?? "", options: optionsMessage(query) },
       });
     },
 
@@ -97,7 +99,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
           ...{ since: since && timestampToMs(since), limit, before },
         }),
       );
-      return create(ListOfflineQueriesResponseSchema, { queries: page.items.map(queryMessage), nextPageToken: page.nextPageToken });
+      return create(ListOfflineQueriesResponseSchema, {
+        queries: page.items.map((query) => shown(query, context)),
+        nextPageToken: page.nextPageToken,
+      });
     },
 
     async listOfflineQueryFiles({ id }, context) {
@@ -120,7 +125,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async cancelOfflineQuery({ id }, context) {
       const { environment } = await scopeOf(context);
       const query = await (await platform.offlineQueries()).cancel(id, environment.id);
-      return create(CancelOfflineQueryResponseSchema, { query: queryMessage(query) });
+      return create(CancelOfflineQueryResponseSchema, { query: shown(query, context) });
     },
 
     async retryOfflineQuery({ id, options }, context) {
@@ -130,7 +135,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { request } = await queries.find(id, target.environment.id);
       requireWrites(caller, options ?? request);
       const changes = options && changesOf(options);
-      return create(RetryOfflineQueryResponseSchema, { query: queryMessage(await queries.retry(id, target, caller.clientId, changes)) });
+      return create(RetryOfflineQueryResponseSchema, { query: shown(await queries.retry(id, target, caller.clientId, changes), context) });
     },
   });
 }
@@ -250,8 +255,12 @@ function stateOf(status: OfflineQueryStatus): OfflineQueryState | undefined {
   return (Object.keys(STATUSES) as OfflineQueryState[]).find((state) => STATUSES[state] === status);
 }
 
-/** A query as a message. */
-export function queryMessage(query: OfflineQueryStanding): MessageInitShape<typeof OfflineQuerySchema> {
+/** A query as a message, for a caller with these headers. */
+export function queryMessage(
+  query: OfflineQueryStanding,
+  platform: Pick<Platform, "addressFor" | "headless">,
+  headers: Headers,
+): MessageInitShape<typeof OfflineQuerySchema> {
   const { request, startedAt, endedAt } = query;
   const { id, kind, queryName, queryNameVersion, branch, agentId, deploymentId, outputs, datasetId, datasetName, revisionId, retryOf } =
     query;
@@ -272,5 +281,6 @@ export function queryMessage(query: OfflineQueryStanding): MessageInitShape<type
     recompute: request.recompute === "all",
     recomputeFeatures: request.recompute === "all" ? [] : [...request.recompute],
     tags: [...request.tags],
+    url: pageAddress(platform, headers, query.environmentId, "run", { id }),
   };
 }

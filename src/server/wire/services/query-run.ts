@@ -16,7 +16,6 @@ import {
   QueryRunService,
   QueryRunStatus,
 } from "../../../../gen/svc/v1/query_run_pb.ts";
-import { addressOf } from "../../../domain/addresses.ts";
 import { durationToMs, msToDuration, msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { QUERY_RUN_FIELDS } from "../../../domain/query-runs.ts";
 import type { Search } from "../../../domain/search/tree.ts";
@@ -37,6 +36,7 @@ import type {
 } from "../../stores/telemetry/store.ts";
 import { checkBounds, searchOf } from "../../written-search.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { readQueryRun } from "../query/logged-run.ts";
 import { placeToken, readPage, readPlace, recordsOf } from "./page-token.ts";
@@ -52,7 +52,7 @@ const KINDS: Readonly<Record<RecordedKind, QueryRunKind>> = {
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
-  const { addressFor, environments, headless, keys } = platform;
+  const { environments, keys } = platform;
 
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(environments, callerOf(context), context.requestHeader)).environment;
@@ -107,7 +107,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
         request,
         ...(response && { response }),
         error: run.error ?? "",
-        url: headless ? "" : addressFor(context.requestHeader) + addressOf("queryRun", { id }, { environment: environment.id }),
+        url: pageAddress(platform, context.requestHeader, environment.id, "queryRun", { id }),
       });
     },
 

@@ -14,13 +14,13 @@ import {
   type TriggerResolverRequest,
   TriggerResolverResponseSchema,
 } from "../../../../gen/svc/v1/resolver_run_pb.ts";
-import { addressOf } from "../../../domain/addresses.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import { askedTrace } from "../../query/job-tracer.ts";
 import type { ResolverSchedule } from "../../resolver-runs/resolver-schedules.ts";
 import type { ResolverRunRecord } from "../../stores/metadata/resolver-runs.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { readPage } from "./page-token.ts";
 import { standingMessage } from "./schedule-message.ts";
@@ -103,7 +103,7 @@ export async function triggerRun(
 /** A run as its message, for a caller with these headers. */
 export function runMessage(
   run: ResolverRunRecord,
-  { addressFor, headless }: Pick<Platform, "addressFor" | "headless">,
+  platform: Pick<Platform, "addressFor" | "headless">,
   headers: Headers,
 ): MessageInitShape<typeof ResolverRunSchema> {
   const { id, resolver, deploymentId, error, request, createdAt, startedAt, endedAt } = run;
@@ -120,7 +120,7 @@ export function runMessage(
     ...(lowerBound !== null && { lowerBound: msToTimestamp(lowerBound) }),
     ...(upperBound !== null && { upperBound: msToTimestamp(upperBound) }),
     idempotencyKey: run.idempotencyKey ?? "",
-    url: headless ? "" : addressFor(headers) + addressOf("run", { id }, { environment: run.environmentId }),
+    url: pageAddress(platform, headers, run.environmentId, "run", { id }),
   };
 }
 

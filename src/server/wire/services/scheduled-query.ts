@@ -4,15 +4,16 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { OfflineQueryStatus } from "../../../../gen/svc/v1/offline_query_pb.ts";
 import { ScheduledQueryService, type ScheduledQueryStandingSchema } from "../../../../gen/svc/v1/scheduled_query_pb.ts";
-import { addressOf } from "../../../domain/addresses.ts";
 import { resolveScope } from "../../access/scope.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { standingMessage } from "./schedule-message.ts";
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { addressFor, environments, headless, scheduledQueries }: Platform): void {
+export function register(router: ConnectRouter, platform: Platform): void {
+  const { environments, scheduledQueries } = platform;
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(environments, callerOf(context), context.requestHeader)).environment;
   const listed = async (environment: EnvironmentRecord): Promise<MessageInitShape<typeof ScheduledQueryStandingSchema>[]> => {
@@ -45,8 +46,8 @@ export function register(router: ConnectRouter, { addressFor, environments, head
     async triggerScheduledQuery({ name }, context) {
       const environment = await environmentOf(context);
       const { id } = await (await scheduledQueries()).trigger(environment, name, callerOf(context).clientId);
-      const page = addressOf("run", { id }, { environment: environment.id });
-      return { id, status: OfflineQueryStatus.QUEUED, url: headless ? "" : addressFor(context.requestHeader) + page };
+      const url = pageAddress(platform, context.requestHeader, environment.id, "run", { id });
+      return { id, status: OfflineQueryStatus.QUEUED, url };
     },
   });
 }

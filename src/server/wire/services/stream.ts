@@ -9,7 +9,6 @@ import {
   type StreamStandingSchema,
   StreamStatus,
 } from "../../../../gen/svc/v1/stream_pb.ts";
-import { addressOf } from "../../../domain/addresses.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
@@ -17,6 +16,7 @@ import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import type { DeadLetter } from "../../stores/metadata/streams.ts";
 import type { SeekTarget, StreamStanding, StreamState } from "../../streams/streams.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { placeToken, readPlace } from "./page-token.ts";
 
@@ -36,12 +36,13 @@ const MOST_CHOSEN = 500;
 const MOST_PARTITIONS = 1_000;
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { addressFor, environments, headless, keys, streams }: Platform): void {
+export function register(router: ConnectRouter, platform: Platform): void {
+  const { environments, keys, streams } = platform;
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(environments, callerOf(context), context.requestHeader)).environment;
   const standingOf = (standing: StreamStanding, environmentId: string, { requestHeader }: HandlerContext) => ({
     ...standingMessage(standing),
-    url: headless ? "" : addressFor(requestHeader) + addressOf("stream", { name: standing.record.name }, { environment: environmentId }),
+    url: pageAddress(platform, requestHeader, environmentId, "stream", { name: standing.record.name }),
   });
 
   router.service(StreamService, {

@@ -17,7 +17,6 @@ import {
   TaskState,
   type TaskTarget as TaskTargetMessage,
 } from "../../../../gen/svc/v1/task_pb.ts";
-import { addressOf } from "../../../domain/addresses.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json-value.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import type { TaskTarget } from "../../../domain/task-target.ts";
@@ -25,6 +24,7 @@ import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
 import type { StoredTaskState, TaskOutput, TaskRecord } from "../../stores/metadata/tasks.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { readPage } from "./page-token.ts";
 
@@ -41,7 +41,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(platform.environments, callerOf(context), context.requestHeader);
   const addressIn = ({ requestHeader }: HandlerContext, environmentId: string, id: string): string =>
-    platform.headless ? "" : platform.addressFor(requestHeader) + addressOf("run", { id }, { environment: environmentId });
+    pageAddress(platform, requestHeader, environmentId, "run", { id });
   const shown = (task: TaskRecord, context: HandlerContext, output?: TaskOutput): Task => {
     const message = taskMessage(task, addressIn(context, task.environmentId, task.id));
     const { args, kwargs } = task.request;

@@ -17,6 +17,7 @@ import { Failure } from "../../failure.ts";
 import type { RecordedBounds, SpanSearch, TraceSummary } from "../../stores/telemetry/store.ts";
 import { checkBounds } from "../../written-search.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { pageToken, placeToken, readPageToken, readPlace, recordsOf } from "./page-token.ts";
 import { noTrace, spanMessage, spansOfTrace } from "./recorded-query.ts";
@@ -26,9 +27,14 @@ const HOUR_MS = 3_600_000;
 const MAX_NAME = 500;
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { clock, environments, keys, telemetry }: Platform): void {
+export function register(router: ConnectRouter, platform: Platform): void {
+  const { clock, environments, keys, telemetry } = platform;
   const environmentOf = async (context: HandlerContext): Promise<string> =>
     (await resolveScope(environments, callerOf(context), context.requestHeader)).environment.id;
+  const shown = (trace: TraceSummary, environmentId: string, { requestHeader }: HandlerContext) => ({
+    ...traceMessage(trace),
+    url: pageAddress(platform, requestHeader, environmentId, "trace", { id: trace.traceId }),
+  });
 
   router.service(TraceService, {
     async listTraces(request, context) {
@@ -39,7 +45,7 @@ export function register(router: ConnectRouter, { clock, environments, keys, tel
       const after = request.pageToken === "" ? undefined : { startedAt: Number(startedAt), traceId };
       const { traces, next } = await (await telemetry()).traces(filter, recordsOf(request.pageSize), after);
       return create(ListTracesResponseSchema, {
-        traces: traces.map(traceMessage),
+        traces: traces.map((trace) => shown(trace, filter.environmentId, context)),
         nextPageToken: next === undefined ? "" : pageToken(keys.objects, list, `${next.startedAt}/${next.traceId}`),
       });
     },
@@ -50,7 +56,7 @@ export function register(router: ConnectRouter, { clock, environments, keys, tel
       const spans = await spansOfTrace(store, environmentId, wanted);
       const trace = await store.trace(environmentId, spans[0].traceId);
       if (!trace) throw noTrace(wanted);
-      return create(TraceServiceGetTraceResponseSchema, { trace: traceMessage(trace), spans: spans.map(spanMessage) });
+      return create(TraceServiceGetTraceResponseSchema, { trace: shown(trace, environmentId, context), spans: spans.map(spanMessage) });
     },
 
     async listSpans(request, context) {

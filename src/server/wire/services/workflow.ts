@@ -8,6 +8,7 @@ import { Failure } from "../../failure.ts";
 import type { OperationState } from "../../jobs/workflows.ts";
 import type { WorkflowRecord } from "../../stores/metadata/workflows.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { readPage } from "./page-token.ts";
 
@@ -25,9 +26,14 @@ const STATUSES = {
 } as const satisfies Readonly<Record<WorkflowRecord["status"], WorkflowStatus>>;
 
 /** Adds the service to a router. */
-export function register(router: ConnectRouter, { environments, keys, workflows }: Platform): void {
+export function register(router: ConnectRouter, platform: Platform): void {
+  const { environments, keys, workflows } = platform;
   const environmentOf = async (context: HandlerContext): Promise<string> =>
     (await resolveScope(environments, callerOf(context), context.requestHeader)).environment.id;
+  const shown = (workflow: WorkflowRecord, { requestHeader }: HandlerContext) => ({
+    ...message(workflow),
+    url: pageAddress(platform, requestHeader, workflow.environmentId, "run", { id: workflow.id }),
+  });
 
   router.service(WorkflowService, {
     async listWorkflows({ deploymentId, kind, status, idPart, pageSize, pageToken, offset }, context) {
@@ -43,11 +49,11 @@ export function register(router: ConnectRouter, { environments, keys, workflows 
       const page = await readPage(keys.objects, listed, { pageSize, pageToken, offset }, (limit, before) =>
         found.list({ ...filter, before, offset, limit }),
       );
-      return { workflows: page.items.map(message), nextPageToken: page.nextPageToken };
+      return { workflows: page.items.map((workflow) => shown(workflow, context)), nextPageToken: page.nextPageToken };
     },
 
     async getWorkflow({ id }, context) {
-      return { workflow: message(await (await workflows()).find(id, await environmentOf(context))) };
+      return { workflow: shown(await (await workflows()).find(id, await environmentOf(context)), context) };
     },
 
     async getWorkflowGraph({ id }, context) {

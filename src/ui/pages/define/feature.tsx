@@ -18,7 +18,6 @@ import { Range } from "../../parts/range.tsx";
 import { Value } from "../../parts/values.tsx";
 import type { PageProps } from "../../routes.ts";
 import { ResolverLink } from "../run/answer.tsx";
-import { FeatureErrors } from "./feature-errors.tsx";
 import { FeatureLink } from "./feature-link.tsx";
 import {
   durationMs,
@@ -34,6 +33,7 @@ import {
   windowsOf,
 } from "./feature-text.ts";
 import { FeatureValues } from "./feature-values.tsx";
+import { GroupedErrors } from "./grouped-errors.tsx";
 import { featureMetric } from "./metric-expressions.ts";
 import { Neighbours } from "./neighbours.tsx";
 import { Providers } from "./providers.tsx";
@@ -158,7 +158,7 @@ function Content({ all, answer }: ContentParts) {
       </div>
       <section aria-label="Errors">
         <h2>Errors</h2>
-        <FeatureErrors fqn={fqn} />
+        <GroupedErrors of="feature" fqn={fqn} />
       </section>
       {span?.file && deploymentId !== "" && (
         <>

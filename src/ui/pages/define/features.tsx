@@ -29,13 +29,13 @@ const DAY_MS = 86_400_000;
 const STEP_MS = 600_000;
 
 const COLUMNS: readonly Column<FoundFeature>[] = [
-  { name: "name", title: "Feature", width: "14rem", cell: (row) => <Name row={row} />, sort: ({ fqn }) => fqn },
+  { name: "name", title: "Feature", width: "12rem", cell: (row) => <Name row={row} />, sort: ({ fqn }) => fqn },
   { name: "kind", title: "Kind", width: "6.5rem", cell: of(featureKind), sort: ({ metadata }) => featureKind(metadata.feature ?? {}) },
-  { name: "type", title: "Type", width: "6rem", cell: of(featureType), sort: ({ metadata }) => featureType(metadata.feature ?? {}) },
+  { name: "type", title: "Type", width: "4.5rem", cell: of(featureType), sort: ({ metadata }) => featureType(metadata.feature ?? {}) },
   {
     name: "asked",
     title: "Asked, 24 h",
-    width: "6.5rem",
+    width: "6rem",
     isNumber: true,
     cell: ({ use }) => use && figureText(use.requests),
     sort: ({ use }) => use?.requests ?? -1,
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<FoundFeature>[] = [
   {
     name: "nulls",
     title: "Null",
-    width: "5rem",
+    width: "4rem",
     isNumber: true,
     cell: ({ use }) => use?.nullShare !== undefined && shareText(use.nullShare),
     sort: ({ use }) => use?.nullShare ?? -1,
@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<FoundFeature>[] = [
   {
     name: "age",
     title: "Age",
-    width: "6rem",
+    width: "4.5rem",
     isNumber: true,
     cell: ({ use }) => use?.ageSeconds !== undefined && durationText(use.ageSeconds * 1_000),
     sort: ({ use }) => use?.ageSeconds ?? -1,
@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<FoundFeature>[] = [
   {
     name: "cached",
     title: "Cached for",
-    width: "7rem",
+    width: "6rem",
     isNumber: true,
     cell: of(cachedFor),
     sort: ({ metadata }) => durationMs(metadata.feature?.maxStaleness),
@@ -67,21 +67,21 @@ const COLUMNS: readonly Column<FoundFeature>[] = [
   {
     name: "resolver",
     title: "Providers",
-    width: "11rem",
+    width: "9.5rem",
     cell: ({ metadata }) => (metadata.resolvers ?? []).map(escapeControls).join(", "),
     sort: ({ metadata }) => metadata.resolvers?.[0] ?? "",
   },
   {
     name: "owner",
     title: "Owner",
-    width: "7rem",
+    width: "5.5rem",
     cell: ({ metadata }) => escapeControls(metadata.feature?.owner ?? ""),
     sort: ({ metadata }) => metadata.feature?.owner ?? "",
   },
   {
     name: "tag",
     title: "Tags",
-    width: "7.5rem",
+    width: "5.5rem",
     cell: ({ metadata }) => metadata.feature?.tags?.map((tag) => <Badge key={tag} text={tag} />),
   },
 ];

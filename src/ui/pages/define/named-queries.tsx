@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<NamedQueryJson>[] = [
   {
     name: "name",
     title: "Name",
-    width: "14rem",
+    width: "12rem",
     cell: ({ name = "" }) => (
       <a class="name" href={href("namedQuery", { name })}>
         {escapeControls(name)}
@@ -34,10 +34,10 @@ const COLUMNS: readonly Column<NamedQueryJson>[] = [
     cell: ({ version = "" }) => escapeControls(version),
     sort: ({ version = "" }) => version,
   },
-  { name: "inputs", title: "Inputs", width: "12rem", cell: ({ inputs = [] }) => names(inputs), sort: ({ inputs = [] }) => inputs.join() },
+  { name: "inputs", title: "Inputs", width: "10rem", cell: ({ inputs = [] }) => names(inputs), sort: ({ inputs = [] }) => inputs.join() },
   { name: "outputs", title: "Outputs", cell: ({ outputs = [] }) => names(outputs), sort: ({ outputs = [] }) => outputs.length },
-  { name: "owner", title: "Owner", width: "12rem", cell: ({ owner = "" }) => escapeControls(owner), sort: ({ owner = "" }) => owner },
-  { name: "description", title: "Description", width: "16rem", cell: ({ description = "" }) => escapeControls(description) },
+  { name: "owner", title: "Owner", width: "8rem", cell: ({ owner = "" }) => escapeControls(owner), sort: ({ owner = "" }) => owner },
+  { name: "description", title: "Description", width: "13rem", cell: ({ description = "" }) => escapeControls(description) },
 ];
 
 function names(all: readonly string[]): string {

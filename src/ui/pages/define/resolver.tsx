@@ -16,8 +16,10 @@ import { Page } from "../../parts/page.tsx";
 import { Range } from "../../parts/range.tsx";
 import type { PageProps } from "../../routes.ts";
 import { durationMs } from "./feature-text.ts";
+import { GroupedErrors } from "./grouped-errors.tsx";
 import { resolverMetric } from "./metric-expressions.ts";
 import { Neighbours } from "./neighbours.tsx";
+import { ResolverLines } from "./resolver-lines.tsx";
 import { inputPaths, resolverKind, resultText, translationText } from "./resolver-text.ts";
 import { SinkResolver } from "./sink-resolver.tsx";
 import { SourceText } from "./source-text.tsx";
@@ -132,6 +134,10 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
           ]}
         />
       </div>
+      <h2>Errors</h2>
+      <GroupedErrors of="resolver" fqn={fqn} />
+      <h2>Lines</h2>
+      <ResolverLines fqn={fqn} />
       <h2>Source</h2>
       {span?.file && deployment !== "" ? (
         <SourceText deployment={deployment} span={span} />

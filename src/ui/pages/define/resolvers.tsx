@@ -13,21 +13,21 @@ import { ResolverLink } from "../run/answer.tsx";
 import { inputPaths, resolverKind, resolverWords, translationText } from "./resolver-text.ts";
 
 const COLUMNS: readonly Column<ResolverJson>[] = [
-  { name: "name", title: "Resolver", width: "18rem", cell: ({ fqn = "" }) => <ResolverLink fqn={fqn} />, sort: ({ fqn = "" }) => fqn },
-  { name: "kind", title: "Kind", width: "9rem", cell: resolverKind, sort: resolverKind },
+  { name: "name", title: "Resolver", width: "15rem", cell: ({ fqn = "" }) => <ResolverLink fqn={fqn} />, sort: ({ fqn = "" }) => fqn },
+  { name: "kind", title: "Kind", width: "8.5rem", cell: resolverKind, sort: resolverKind },
   { name: "inputs", title: "Inputs", cell: (row) => names(inputPaths(row)), sort: (row) => inputPaths(row).length },
   { name: "outputs", title: "Outputs", cell: ({ outputs = [] }) => names(outputs), sort: ({ outputs = [] }) => outputs.length },
   {
     name: "runs",
     title: "Runs",
-    width: "13rem",
+    width: "10rem",
     cell: (row) => <span title={escapeControls(translationText(row))}>{escapeControls(translationText(row))}</span>,
     sort: translationText,
   },
   {
     name: "owner",
     title: "Owner",
-    width: "12rem",
+    width: "10rem",
     cell: ({ owner = "" }) => escapeControls(owner),
     sort: ({ owner = "" }) => owner,
   },

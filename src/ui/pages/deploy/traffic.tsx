@@ -84,26 +84,26 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
   });
   const rates = (...names: readonly string[]) => ratesOf(names, asked.data?.series ?? [], failing.data?.series ?? []);
   const columns: readonly Column<TrafficTagJson>[] = [
-    { name: "tag", title: "Tag", width: "9rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
-    { name: "weight", title: "Queries, %", width: "8rem", cell: ({ tag = "" }) => field(tag, "weight") },
-    { name: "mirror", title: "Copies, %", width: "8rem", cell: ({ tag = "" }) => field(tag, "mirror") },
+    { name: "tag", title: "Tag", width: "8rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
+    { name: "weight", title: "Queries, %", width: "7rem", cell: ({ tag = "" }) => field(tag, "weight") },
+    { name: "mirror", title: "Copies, %", width: "7rem", cell: ({ tag = "" }) => field(tag, "mirror") },
     {
       name: "asked",
       title: "Queries, last hour",
-      width: "13rem",
+      width: "10rem",
       cell: ({ deploymentId: id = "", tag = "" }) => asked.data && <Asked rates={rates(id, tag)} />,
     },
     {
       name: "failed",
       title: "With errors",
-      width: "7rem",
+      width: "6.5rem",
       isNumber: true,
       cell: ({ deploymentId: id = "", tag = "" }) => failing.data && <Failed rates={rates(id, tag)} />,
     },
     {
       name: "deployment",
       title: "Deployment",
-      width: "19rem",
+      width: "18rem",
       cell: ({ deploymentId: id = "" }) =>
         id !== "" && (
           <a href={href("deployment", { id }, { deployment: "" })} class="name">
@@ -114,7 +114,7 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
     {
       name: "actions",
       title: "Actions",
-      width: "8rem",
+      width: "7rem",
       cell: ({ tag = "", weight }) => weight !== undefined && <Suspend tag={tag} onDone={onDone} />,
     },
   ];

@@ -28,7 +28,7 @@ const FILTERS = [
 
 const COLUMNS: readonly Column<AuditLogJson>[] = [
   { name: "seq", title: "Row", width: "3.5rem", isNumber: true, cell: ({ seq = "0" }) => seq },
-  { name: "time", title: "Time", width: "10rem", cell: ({ time }) => <Time at={time} /> },
+  { name: "time", title: "Time", width: "9.5rem", cell: ({ time }) => <Time at={time} /> },
   {
     name: "client",
     title: "Client",
@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
   {
     name: "endpoint",
     title: "Endpoint",
-    width: "19.5rem",
+    width: "18.5rem",
     cell: ({ endpoint = "" }) => <code>{escapeControls(endpoint.replace(/^svc\.v1\./, ""))}</code>,
   },
   {
@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
   {
     name: "about",
     title: "About",
-    width: "10rem",
+    width: "9.5rem",
     cell: ({ about = {} }) =>
       Object.entries(about)
         .map(([name, value]) => escapeControls(`${name}=${value}`))

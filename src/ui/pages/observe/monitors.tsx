@@ -68,7 +68,7 @@ function columnsOf(onDone: () => void): readonly Column<MonitorStandingJson>[] {
     {
       name: "name",
       title: "Monitor",
-      width: "14rem",
+      width: "10rem",
       cell: ({ monitor: { name = "" } = {} }) => (
         <a class="name" href={href("monitor", { name })}>
           {escapeControls(name)}
@@ -79,27 +79,27 @@ function columnsOf(onDone: () => void): readonly Column<MonitorStandingJson>[] {
     {
       name: "state",
       title: "State",
-      width: "11rem",
+      width: "7rem",
       cell: (standing) => <Status tone={stateOf(standing).tone}>{stateOf(standing).word}</Status>,
       sort: (standing) => URGENCY.indexOf(stateOf(standing).word),
     },
-    { name: "since", title: "Since", width: "11rem", cell: ({ since }) => since && <Time at={since} />, sort: ({ since = "" }) => since },
+    { name: "since", title: "Since", width: "9.5rem", cell: ({ since }) => since && <Time at={since} />, sort: ({ since = "" }) => since },
     {
       name: "value",
       title: "Value",
-      width: "12rem",
+      width: "6rem",
       isNumber: true,
       cell: ({ labels, unit, value }) => escapeControls(valueText(value, unit, labels)) || "-",
     },
-    { name: "bound", title: "Fires", width: "12rem", cell: ({ monitor = {} }) => escapeControls(boundText(monitor)) },
+    { name: "bound", title: "Fires", width: "9rem", cell: ({ monitor = {} }) => escapeControls(boundText(monitor)) },
     {
       name: "severity",
       title: "Severity",
-      width: "7rem",
+      width: "5.5rem",
       cell: ({ monitor: { severity = "" } = {} }) => severity,
       sort: ({ monitor: { severity = "" } = {} }) => severity,
     },
-    { name: "silence", title: "Silenced until", width: "11rem", cell: ({ silence }) => silence && <Time at={silence.until} /> },
-    { name: "actions", title: "Actions", width: "8rem", cell: (row) => <MonitorSilence standing={row} onDone={onDone} /> },
+    { name: "silence", title: "Silenced until", width: "9.5rem", cell: ({ silence }) => silence && <Time at={silence.until} /> },
+    { name: "actions", title: "Actions", width: "7rem", cell: (row) => <MonitorSilence standing={row} onDone={onDone} /> },
   ];
 }

@@ -15,12 +15,13 @@ import { FIGURES, type FigureName, sumsBy } from "./usage-sums.ts";
 const NAMES = Object.keys(FIGURES) as readonly FigureName[];
 
 const COLUMNS: readonly Column<UsageJson>[] = [
-  { name: "date", title: "Date", width: "8rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
-  { name: "label", title: "For", width: "12rem", cell: ({ label = "" }) => escapeControls(label), sort: ({ label = "" }) => label },
+  { name: "date", title: "Date", width: "7rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
+  { name: "label", title: "For", width: "8rem", cell: ({ label = "" }) => escapeControls(label), sort: ({ label = "" }) => label },
   ...NAMES.map((name) => ({
     name,
     title: FIGURES[name].title,
-    width: "9rem",
+    // Those with a unit have longer titles.
+    width: FIGURES[name].title.includes(",") ? "9.25rem" : "6rem",
     isNumber: true,
     cell: (row: UsageJson) => figureText(FIGURES[name].of(row)),
     sort: FIGURES[name].of,

@@ -18,7 +18,7 @@ export function DatasetRevisions({ revisions, dataset }: { readonly revisions: r
         {
           name: "number",
           title: "Revision",
-          width: "24rem",
+          width: "21rem",
           cell: ({ id = "", number = 0 }) => (
             <a href={link(id)} class="name">
               {number} {id}
@@ -29,7 +29,7 @@ export function DatasetRevisions({ revisions, dataset }: { readonly revisions: r
         { name: "origin", title: "Made by", width: "10rem", cell: ({ origin }) => enumWord(origin, "DATASET_ORIGIN_") },
         { name: "rows", title: "Rows", width: "7rem", isNumber: true, cell: ({ rows = "0" }) => rows },
         { name: "bytes", title: "Size", width: "7rem", isNumber: true, cell: ({ bytes = "0" }) => <Bytes count={Number(bytes)} /> },
-        { name: "completed", title: "Completed", width: "11rem", cell: ({ completedAt }) => <Time at={completedAt} /> },
+        { name: "completed", title: "Completed", width: "9.5rem", cell: ({ completedAt }) => <Time at={completedAt} /> },
       ]}
     />
   );

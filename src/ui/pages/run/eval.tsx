@@ -27,19 +27,19 @@ const COLUMNS: readonly Column<EvaluationRunJson>[] = [
   {
     name: "id",
     title: "Run",
-    width: "20rem",
+    width: "19rem",
     cell: ({ id = "", evaluationName: name = "" }) => (
       <a class="name" href={href("evalRun", { name, id })}>
         {escapeControls(id)}
       </a>
     ),
   },
-  { name: "state", title: "State", width: "9rem", cell: ({ state }) => <State of={state} prefix="EVALUATION_RUN_STATE_" /> },
-  { name: "score", title: "Average score", width: "8rem", isNumber: true, cell: ({ averageScore }) => scoreText(averageScore) },
-  { name: "rows", title: "Rows", width: "9rem", isNumber: true, cell: ({ rows = 0, rowsDone = 0 }) => `${rowsDone} of ${rows}` },
-  { name: "failed", title: "Failed", width: "6rem", isNumber: true, cell: ({ rowsFailed = 0 }) => rowsFailed },
-  { name: "begun", title: "Begun", width: "11rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { name: "revision", title: "Revision", width: "20rem", cell: ({ revisionId = "" }) => escapeControls(revisionId) },
+  { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="EVALUATION_RUN_STATE_" /> },
+  { name: "score", title: "Average score", width: "7.5rem", isNumber: true, cell: ({ averageScore }) => scoreText(averageScore) },
+  { name: "rows", title: "Rows", width: "5.5rem", isNumber: true, cell: ({ rows = 0, rowsDone = 0 }) => `${rowsDone} of ${rows}` },
+  { name: "failed", title: "Failed", width: "5rem", isNumber: true, cell: ({ rowsFailed = 0 }) => rowsFailed },
+  { name: "begun", title: "Begun", width: "9.5rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: "revision", title: "Revision", width: "9rem", cell: ({ revisionId = "" }) => escapeControls(revisionId) },
 ];
 
 /** One evaluation: what it does, and its scores over runs. */

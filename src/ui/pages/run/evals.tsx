@@ -30,8 +30,8 @@ const COLUMNS: readonly Column<EvaluationInfoJson>[] = [
       </a>
     ),
   },
-  { name: "dataset", title: "Dataset", width: "16rem", cell: ({ evaluation = {} }) => escapeControls(datasetText(evaluation)) },
-  { name: "task", title: "Function", width: "16rem", cell: ({ evaluation = {} }) => <code>{escapeControls(evaluation.task ?? "")}</code> },
+  { name: "dataset", title: "Dataset", width: "15rem", cell: ({ evaluation = {} }) => escapeControls(datasetText(evaluation)) },
+  { name: "task", title: "Function", width: "15rem", cell: ({ evaluation = {} }) => <code>{escapeControls(evaluation.task ?? "")}</code> },
   {
     name: "score",
     title: "Average score",
@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<EvaluationInfoJson>[] = [
     isNumber: true,
     cell: ({ latestScored }) => scoreText(latestScored?.averageScore),
   },
-  { name: "ran", title: "Scored", width: "11rem", cell: ({ latestScored }) => latestScored && <Time at={latestScored.createdAt} /> },
+  { name: "ran", title: "Scored", width: "9.5rem", cell: ({ latestScored }) => latestScored && <Time at={latestScored.createdAt} /> },
 ];
 
 /** The evaluations of what is live, each with its latest score. */

@@ -72,7 +72,7 @@ const timeColumns = <
   {
     name: "took",
     title: "Took",
-    width: "6rem",
+    width: "5.5rem",
     isNumber: true,
     cell: ({ createdAt, endedAt, startedAt }) => {
       const ms = tookMs(startedAt ?? createdAt, endedAt, now.value);
@@ -83,19 +83,19 @@ const timeColumns = <
 
 const JOBS: readonly Column<JobJson>[] = [
   // Ids of parts of a query end in the part's name.
-  idColumn("Job", "22.5rem"),
-  { name: "kind", title: "Kind", width: "9.5rem", cell: ({ kind = "" }) => escapeControls(kind) },
+  idColumn("Job", "20.5rem"),
+  { name: "kind", title: "Kind", width: "9rem", cell: ({ kind = "" }) => escapeControls(kind) },
   { name: "state", title: "State", width: "7.5rem", cell: ({ state }) => <State of={state} prefix="JOB_STATE_" /> },
   {
     name: "subject",
     title: "About",
-    width: "7rem",
+    width: "6rem",
     cell: ({ error = "", progress = "", subject = "" }) => escapeControls(error || progress || subject),
   },
   {
     name: "attempts",
     title: "Attempts",
-    width: "5rem",
+    width: "5.25rem",
     isNumber: true,
     cell: ({ attempts = 0, maxAttempts = 0 }) => `${attempts} of ${maxAttempts}`,
   },

@@ -97,7 +97,7 @@ function columnsOf<Row extends Standing>(parts: {
     {
       name: "name",
       title: parts.title,
-      width: "13rem",
+      width: "12rem",
       cell: (row) => (
         <>
           {parts.name(row)}

@@ -18,7 +18,7 @@ export default function Clients() {
     {
       name: "name",
       title: "Name",
-      width: "12rem",
+      width: "11.5rem",
       cell: ({ current, isPerson, name = "" }) => (
         <>
           {escapeControls(name)} {isPerson && <Badge text="person" />}
@@ -26,17 +26,17 @@ export default function Clients() {
         </>
       ),
     },
-    { name: "role", title: "Role", width: "8rem", cell: ({ permissions = [] }) => roleOf(permissions, roles) },
-    { name: "id", title: "Client", width: "11rem", cell: ({ id = "" }) => <code title={id}>{id}</code> },
+    { name: "role", title: "Role", width: "6.5rem", cell: ({ permissions = [] }) => roleOf(permissions, roles) },
+    { name: "id", title: "Client", width: "9rem", cell: ({ id = "" }) => <code title={id}>{id}</code> },
     {
       name: "permissions",
       title: "Permissions",
-      width: "12rem",
+      width: "10.5rem",
       cell: ({ permissions = [] }) => <span title={permissions.join(", ")}>{permissions.join(", ")}</span>,
     },
-    { name: "used", title: "Last used", width: "10rem", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-    { name: "expires", title: "Ends", width: "10rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-    { name: "actions", title: "Actions", width: "8rem", cell: (row) => <Revoke client={row} onDone={answer.reload} /> },
+    { name: "used", title: "Last used", width: "9.5rem", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    { name: "expires", title: "Ends", width: "9.5rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { name: "actions", title: "Actions", width: "7rem", cell: (row) => <Revoke client={row} onDone={answer.reload} /> },
   ];
   return (
     <Loading of={answer} lines={4}>

@@ -17,7 +17,7 @@ export default function Integrations() {
     { name: "name", title: "Name", width: "12rem", cell: ({ name = "" }) => escapeControls(name) },
     { name: "kind", title: "Kind", width: "9rem", cell: ({ kind = "" }) => escapeControls(kind) },
     { name: "variables", title: "Variables", width: "20rem", cell: (row) => <Variables of={row} /> },
-    { name: "updated", title: "Set", width: "11rem", cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+    { name: "updated", title: "Set", width: "10rem", cell: ({ updatedAt }) => <Time at={updatedAt} /> },
     {
       name: "actions",
       title: "Actions",

@@ -1,8 +1,9 @@
 /** What the server keeps how long, as the spec of its metrics component says it. */
 
-import { isJsonObject, type Json, type JsonObject } from "../../../domain/json-value.ts";
+import type { JsonObject } from "../../../domain/json-value.ts";
 import { quantityValue } from "../../../domain/quantity.ts";
 import { sizeText } from "../../../domain/size.ts";
+import { numberOf, objectOf, specOf, textOf } from "./spec-value.ts";
 
 /** Records of one kind: their bounds, and what they take now. */
 export interface KeptRecords {
@@ -29,7 +30,7 @@ const KINDS: readonly (readonly [what: string, prefix: string, place: readonly s
  * once it acts.
  */
 export function keptRecords(text: string): readonly KeptRecords[] {
-  const spec = objectOf(JSON.parse(text) as Json);
+  const spec = specOf(text);
   return KINDS.map(([what, prefix, place]) => {
     const status = place.reduce((at: JsonObject, name) => objectOf(at[name]), objectOf(spec.status));
     const settings = [`${prefix}retention`, `${prefix}storage`] as const;
@@ -46,16 +47,4 @@ export function keptRecords(text: string): readonly KeptRecords[] {
 /** The bytes that act, in the words of the setting where those mean the same. */
 function sizeOf(acting: number | undefined, set: string): string {
   return acting === undefined || quantityValue(set) === acting ? set : sizeText(acting);
-}
-
-function objectOf(value: Json | undefined): JsonObject {
-  return value !== undefined && isJsonObject(value) ? value : {};
-}
-
-function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
-}
-
-function numberOf(value: Json | undefined): number | undefined {
-  return typeof value === "number" ? value : undefined;
 }

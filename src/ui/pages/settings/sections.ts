@@ -24,4 +24,6 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   permissions: { title: "Permissions", words: ["permissions", "list"], load: () => import("./permissions.tsx") },
   kept: { title: "What is kept", words: ["infra", "describe", "metrics"], load: () => import("./kept.tsx") },
   connections: { title: "Connections", words: ["offline-store", "connection", "list"], load: () => import("./connections.tsx") },
+  export: { title: "Export", words: ["infra", "describe", "telemetry"], load: () => import("./export.tsx") },
+  version: { title: "Version", words: ["version", "--server"], load: () => import("./version.tsx") },
 };

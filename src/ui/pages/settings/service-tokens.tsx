@@ -19,12 +19,12 @@ import { type Column, WindowTable } from "../../parts/window-table.tsx";
 export default function ServiceTokens() {
   const answer = useAnswer("ServiceTokenService/ListServiceTokens", {}, environmentScope.value);
   const columns: readonly Column<ServiceTokenJson>[] = [
-    { name: "name", title: "Name", width: "12rem", cell: ({ name = "" }) => escapeControls(name) },
+    { name: "name", title: "Name", width: "11.5rem", cell: ({ name = "" }) => escapeControls(name) },
     { name: "client", title: "Client", width: "9rem", cell: ({ clientId = "" }) => <code title={clientId}>{clientId}</code> },
     {
       name: "permissions",
       title: "Permissions",
-      width: "11rem",
+      width: "10rem",
       cell: ({ permissions = [] }) => <span title={permissions.join(", ")}>{permissions.join(", ")}</span>,
     },
     {

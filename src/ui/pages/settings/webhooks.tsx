@@ -49,15 +49,15 @@ export default function Webhooks() {
     },
   ];
   const made: readonly Column<WebhookDeliveryJson>[] = [
-    { name: "time", title: "Event", width: "11rem", cell: ({ eventTime }) => <Time at={eventTime} /> },
-    { name: "subscription", title: "Type", width: "10rem", cell: ({ subscription = "" }) => escapeControls(subscription) },
+    { name: "time", title: "Event", width: "9.5rem", cell: ({ eventTime }) => <Time at={eventTime} /> },
+    { name: "subscription", title: "Type", width: "9rem", cell: ({ subscription = "" }) => escapeControls(subscription) },
     {
       name: "webhook",
       title: "Webhook",
-      width: "12rem",
+      width: "10rem",
       cell: ({ webhookId = "", webhookName = "" }) => escapeControls(webhookName || webhookId),
     },
-    { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="WEBHOOK_DELIVERY_STATE_" /> },
+    { name: "state", title: "State", width: "7.5rem", cell: ({ state }) => <State of={state} prefix="WEBHOOK_DELIVERY_STATE_" /> },
     {
       name: "attempts",
       title: "Attempts",
@@ -68,7 +68,7 @@ export default function Webhooks() {
     {
       name: "error",
       title: "Error",
-      width: "16rem",
+      width: "13rem",
       cell: ({ error = "" }) => <span title={escapeControls(error)}>{escapeControls(error)}</span>,
     },
     { name: "actions", title: "Actions", width: "8rem", cell: (row) => <Redeliver delivery={row} onDone={deliveries.first.reload} /> },

@@ -19,7 +19,9 @@ function linesOf(value: Json): readonly string[] {
   if (entries.length === 0) return [scalar(value)];
   return entries.flatMap(([head, one]) => {
     if (entriesOf(one).length === 0) return [`${head} ${scalar(one)}`];
-    return [head, ...linesOf(one).map((line) => `  ${line}`)];
+    const [first = "", ...rest] = linesOf(one);
+    const below = rest.map((line) => `  ${line}`);
+    return head === "-" ? [`- ${first}`, ...below] : [head, `  ${first}`, ...below];
   });
 }
 

@@ -368,8 +368,9 @@ class Connection(unittest.TestCase):
         client = SvcClient()
         self.addCleanup(client.close)
         exchanges: list[int] = []
-        exchange = client._session._exchange
-        client._session._exchange = lambda: (exchanges.append(1), exchange())[1]
+        session = client._calls.session
+        exchange = session._exchange
+        session._exchange = lambda ends: (exchanges.append(1), exchange(ends))[1]
         got: dict[int, float] = {}
 
         def ask(number: int) -> None:
@@ -388,9 +389,9 @@ class Connection(unittest.TestCase):
         client = SvcClient()
         self.addCleanup(client.close)
         client.query({User.id: 1}, [User.score])
-        (kept,) = client._session._query_server()._idle
+        ((kept,),) = client._run._idle.values()
         client.query({User.id: 1}, [User.score])
-        self.assertEqual(client._session._query_server()._idle, [kept])
+        self.assertEqual(list(client._run._idle.values()), [[kept]])
         import socket
 
         kept.sock.shutdown(socket.SHUT_RDWR)
@@ -400,19 +401,19 @@ class Connection(unittest.TestCase):
         client = SvcClient()
         self.addCleanup(client.close)
         client.query({User.id: 1}, [User.score])
-        client._session._token = "ey.broken.token"
+        client._calls.session._token = "ey.broken.token"
         self.assertEqual(client.query({User.id: 2}, [User.score])[User.score], 1.0)
-        self.assertNotEqual(client._session._token, "ey.broken.token")
+        self.assertNotEqual(client._calls.session._token, "ey.broken.token")
 
     def test_the_token_is_renewed_before_it_ends(self) -> None:
         client = SvcClient()
         self.addCleanup(client.close)
         client.query({User.id: 1}, [User.score])
-        first = client._session._refresh_at
-        later = first + 1
-        client._session._now = lambda: later
+        session = client._calls.session
+        later = session._refresh_at + 1
+        session._now = lambda: later
         client.query({User.id: 1}, [User.score])
-        self.assertGreater(client._session._refresh_at, later)
+        self.assertGreater(session._refresh_at, later)
 
     def test_wrong_credentials(self) -> None:
         secret = "sec_something_wrong"
@@ -436,7 +437,7 @@ class Connection(unittest.TestCase):
     def test_the_secret_is_not_shown(self) -> None:
         client = SvcClient()
         self.assertIn(os.environ["SVC_CLIENT_ID"], repr(client))
-        for text in (repr(client), repr(client._settings)):
+        for text in (repr(client), repr(client._calls.settings)):
             self.assertNotIn(os.environ["SVC_CLIENT_SECRET"], text)
 
     def test_settings_come_from_the_config_file(self) -> None:
@@ -454,7 +455,7 @@ class Connection(unittest.TestCase):
                 client = SvcClient()
                 self.addCleanup(client.close)
                 self.assertEqual(client.query({User.id: 1}, [User.score])[User.score], 0.5)
-        self.assertEqual(client._settings.client_id, values["SVC_CLIENT_ID"])
+        self.assertEqual(client._calls.settings.client_id, values["SVC_CLIENT_ID"])
 
     def test_errors_have_one_base(self) -> None:
         for kind in (AuthenticationError, QueryError, ServerUnreachable):

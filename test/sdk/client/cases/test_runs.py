@@ -8,6 +8,9 @@ from unittest import mock
 
 import svc
 from features import Paper
+from svc._client.blocking import Blocking
+from svc._client.runs import RunState
+from svc._client.steps import Work
 from svc.client import ClientError, ResolverRun, ResolverRunFailed, SvcClient
 
 # Other interpreters ask the same server.
@@ -57,11 +60,12 @@ class ResolverRuns(unittest.TestCase):
         self.assertEqual(len({run.id for run in apart}), 5)
 
     def test_a_call_that_is_sent_again_is_one_run(self) -> None:
-        session, answers = self.client._session, []
+        session, answers = self.client._calls.session, []
         post = session.post
 
         def twice(*call):
-            answers.extend([post(*call), post(*call)])
+            answers.append((yield from post(*call)))
+            answers.append((yield from post(*call)))
             return answers[-1]
 
         with mock.patch.object(session, "post", twice):
@@ -77,8 +81,13 @@ class ResolverRuns(unittest.TestCase):
 
     def test_waiting_has_an_end(self) -> None:
         said = {"id": "job_1", "resolver": "resolvers.grade", "status": "running"}
+
+        def call(*_):
+            yield Work(lambda: None)
+            return said
+
         with self.assertRaisesRegex(TimeoutError, "the run job_1 of resolvers.grade did not end within 0 s; it goes on"):
-            ResolverRun(lambda *_: said, said).wait(timeout=0)
+            ResolverRun(Blocking(), RunState(call, said)).wait(timeout=0)
 
     def test_what_is_wrong(self) -> None:
         for says, ask in (

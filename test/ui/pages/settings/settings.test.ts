@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { parse } from "yaml";
 import { configText } from "../../../../src/ui/pages/settings/config-text.ts";
+import { exportedBy, scrapeConfig, senderVariables } from "../../../../src/ui/pages/settings/exported.ts";
 import { keptRecords } from "../../../../src/ui/pages/settings/kept-records.ts";
 import { yamlText } from "../../../../src/ui/pages/settings/yaml-text.ts";
 
@@ -61,4 +62,21 @@ test("what is kept is told by what acts, else by the spec, and by nothing that i
   expect(queries).toEqual({ what: "Query log", age: "14d", size: "2Gi", bytes: undefined, settings: ["retention", "storage"] });
   expect(lines).toMatchObject({ age: "3d", size: "2 kB", bytes: 10, settings: ["log_retention", "log_storage"] });
   expect([spans?.age, spans?.size, metrics?.bytes]).toEqual(["", "", undefined]);
+});
+
+test("what is exported is told by the telemetry's status, and Prometheus' reader is a file of it", () => {
+  const otlp = [
+    { signal: "logs", collector: "https://a", encoding: "json", dropped_records: 2, problem: "no", taken_at: "2026-01-01T00:00:00Z" },
+  ];
+  expect(exportedBy(JSON.stringify({ status: { otlp, prometheus: { open_to_this_machine: true } } }))).toEqual({
+    isOpen: true,
+    signals: [{ signal: "logs", collector: "https://a", encoding: "json", dropped: 2, problem: "no", takenAt: "2026-01-01T00:00:00Z" }],
+  });
+  expect(exportedBy("{}")).toEqual({ isOpen: false, signals: [] });
+  const url = new URL("https://svc.example:8443");
+  const read = (isOpen: boolean) => (parse(scrapeConfig(url, isOpen)) as { scrape_configs: Record<string, unknown>[] }).scrape_configs[0];
+  const job = { job_name: "svc", scheme: "https", static_configs: [{ targets: ["svc.example:8443"] }] };
+  expect(read(true)).toEqual(job);
+  expect(read(false)).toMatchObject({ ...job, oauth2: { token_url: "https://svc.example:8443/v1/oauth/token" } });
+  expect(senderVariables(url)).toContain("OTEL_EXPORTER_OTLP_ENDPOINT=https://svc.example:8443\n");
 });

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeArchive } from "../../src/packaging/archive-file.ts";
+import { writeArchive } from "../../src/disk/archive-file.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "svc-archive-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

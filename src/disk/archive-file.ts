@@ -1,6 +1,6 @@
 /**
- * Archives of a release. The same entries give the same bytes: all have one time, no owner, and the
- * given order.
+ * Archives: tar in gzip, and zip. The same entries give the same bytes: all have one time, no
+ * owner, and the given order.
  */
 
 import { writeFile } from "node:fs/promises";
@@ -33,7 +33,8 @@ export async function writeArchive(path: string, order: ArchiveOptions): Promise
   await writeFile(path, path.endsWith(".zip") ? await zip(order) : await tarGz(order));
 }
 
-async function tarGz({ files, time, level }: ArchiveOptions): Promise<Buffer> {
+/** A tar file in gzip. */
+export async function tarGz({ files, time, level }: ArchiveOptions): Promise<Buffer> {
   const blocks = files.flatMap((file) => tarEntry({ ...file, time }));
   return promisify<Buffer, object, Buffer>(gzip)(Buffer.concat([...blocks, TAR_END]), { level });
 }
@@ -45,7 +46,7 @@ const DEFLATE = 8;
 const REGULAR_FILE = 0o100000;
 
 /** A zip file, after PKWARE's APPNOTE, 4.3. */
-async function zip({ files, time, level }: ArchiveOptions): Promise<Buffer> {
+export async function zip({ files, time, level }: ArchiveOptions): Promise<Buffer> {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;

@@ -13,12 +13,12 @@ import { withTerm } from "../observe/search-terms.ts";
 /** Groups that are shown; the page of errors has all. */
 const MOST_GROUPS = 5;
 
-/** The errors of a feature in the page's range, in groups of those that say the same. */
-export function FeatureErrors({ fqn }: { readonly fqn: string }) {
+/** The errors of a feature or a resolver in the range of the page, grouped by what they say. */
+export function GroupedErrors({ of, fqn }: { readonly of: "feature" | "resolver"; readonly fqn: string }) {
   const range = readRange(queried("range"), now.value);
-  const request = { filter: { feature: fqn, ...rangeTimes(range) }, pageSize: MOST_GROUPS };
+  const request = { filter: { [of]: fqn, ...rangeTimes(range) }, pageSize: MOST_GROUPS };
   const answer = useSteady(useAnswer("QueryErrorService/AggregateQueryErrors", request, environmentScope.value));
-  const query = new URLSearchParams({ q: withTerm("", "feature", fqn), range: rangeText(range) });
+  const query = new URLSearchParams({ q: withTerm("", of, fqn), range: rangeText(range) });
   return (
     <Loading of={answer} lines={3}>
       {({ groups = [] }) =>

@@ -1,0 +1,15 @@
+/** The TypeScript client of svc, for Node, Bun and browsers. */
+
+export * from "./client.ts";
+export {
+  AuthenticationError,
+  type ErrorDetail,
+  type ExceptionDetail,
+  QueryError,
+  ServerUnreachable,
+  SvcError,
+  UnexpectedAnswer,
+  WorkFailed,
+} from "./errors.ts";
+export type { CallOptions, Fetch } from "./session.ts";
+export type { Integers, TypedField, ValueType } from "./values.ts";

@@ -1,0 +1,162 @@
+/** Every client against one table of requests, on the same server: a client that joins is a row of `RUNNERS`. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { npmPackage } from "../../src/client-packages/npm-package.ts";
+import { copyProject, type Platform, runCommand, startPlatform } from "../commands/platform.ts";
+import { lacksBrowser } from "../harness/browser.ts";
+import { lacksProgram } from "../harness/needs.ts";
+import { INTERPRETERS, SDK_ROOT } from "../sdk/interpreters.ts";
+import { runByCurl } from "./conformance/curl.ts";
+import { runInBrowser } from "./conformance/page.ts";
+import { type Expected, type Outcome, type Request, requests } from "./conformance/requests.ts";
+import { isValue, type Value } from "./conformance/values.ts";
+import { tempFolder } from "./test-context.ts";
+
+const HERE = join(import.meta.dir, "conformance");
+let platform: Platform;
+/** A folder in which `svc-client` is installed. */
+let modules = "";
+
+/** A client: what it needs, and its outcomes. */
+interface Runner {
+  readonly name: string;
+  readonly skip?: boolean;
+  /** Requests that it cannot make. */
+  readonly leavesOut?: (request: Request) => boolean;
+  readonly run: (table: readonly Request[]) => Promise<readonly Outcome[]>;
+}
+
+/** A program that is given the table as a file, and prints an outcome on each line. */
+const program =
+  (argv: () => readonly string[], env: () => Record<string, string> = () => ({})) =>
+  async (table: readonly Request[]): Promise<readonly Outcome[]> => {
+    const file = join(tempFolder(), "table.json");
+    writeFileSync(file, JSON.stringify(table));
+    const child = Bun.spawn([...argv(), file], {
+      cwd: modules,
+      env: { ...platform.env, HOME: platform.home, PATH: process.env.PATH ?? "", ...env() },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [stdout, stderr, exitCode] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    expect(exitCode, stderr).toBe(0);
+    return stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Outcome);
+  };
+
+const python = INTERPRETERS.at(-1)?.path ?? "python3";
+const inPython = (way: string) =>
+  program(
+    () => [python, "-B", "-W", "error", join(HERE, "runners/python.py"), way],
+    () => ({ PYTHONPATH: SDK_ROOT }),
+  );
+
+const RUNNERS: readonly Runner[] = [
+  { name: "curl", skip: lacksProgram("curl"), run: (table) => runByCurl(table, addressOf(platform), tempFolder()) },
+  { name: "SvcClient", run: inPython("sync") },
+  { name: "AsyncSvcClient", run: inPython("async") },
+  { name: "TypeScript on Bun", run: program(() => [process.execPath, join(modules, "typescript.mjs")]) },
+  {
+    name: "TypeScript in Chromium",
+    skip: lacksBrowser(),
+    // Pages have no secrets.
+    run: (table) => runInBrowser(table, addressOf(platform), modules),
+    leavesOut: ({ client }) => client?.client_secret !== undefined,
+  },
+  { name: "TypeScript on Node", skip: lacksProgram("node"), run: program(() => ["node", join(modules, "typescript.mjs")]) },
+];
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  const project = copyProject(join(HERE, "project"));
+  const options = { home: platform.home, env: platform.env, dir: project };
+  const apply = async (...words: string[]) => {
+    const applied = await runCommand("apply", ["--force", "--await", ...words], options);
+    if (applied.exitCode !== 0) throw new Error(applied.stderr);
+  };
+  await apply();
+  const resolvers = join(project, "resolvers.py");
+  writeFileSync(resolvers, readFileSync(resolvers, "utf8").replace('f"user-{id}"', 'f"branch-{id}"'));
+  await apply("--branch=try");
+  modules = tempFolder("svc-modules-");
+  const { content, name } = await npmPackage({ version: "v1.2.3", builtAt: "2024-02-29T12:34:56Z" });
+  writeFileSync(join(modules, name), content);
+  const unpacked = Bun.spawnSync(["tar", "xzf", name], { cwd: modules });
+  if (!unpacked.success) throw new Error(unpacked.stderr.toString());
+  cpSync(join(modules, "package"), join(modules, "node_modules/svc-client"), { recursive: true });
+  cpSync(join(HERE, "runners/typescript.mjs"), join(modules, "typescript.mjs"));
+}, 600_000);
+afterAll(() => platform.server.stop());
+
+test("the table has no name twice, and sixty requests or more", () => {
+  const names = requests(0).map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.length).toBeGreaterThanOrEqual(60);
+});
+
+describe("every request comes to what the oracle says", () => {
+  for (const [base, { leavesOut = () => false, name, run, skip = false }] of RUNNERS.entries())
+    test.skipIf(skip)(
+      name,
+      async () => {
+        const table = requests(base + 1).filter((request) => !leavesOut(request));
+        const outcomes = await run(table);
+        expect(outcomes.length).toBe(table.length);
+        const wrong = table.flatMap((request, at) => differences(request, outcomes[at] as Outcome));
+        expect(wrong).toEqual([]);
+      },
+      600_000,
+    );
+});
+
+function addressOf({ env, url }: Platform) {
+  return { url, clientId: env.SVC_CLIENT_ID ?? "", clientSecret: env.SVC_CLIENT_SECRET ?? "" };
+}
+
+/** What is not as expected, in words. */
+function differences({ expect: wanted, name }: Request, got: Outcome): string[] {
+  const found: string[] = [];
+  const say = (what: string, expected: unknown, said: unknown) =>
+    found.push(`${name}: ${what}: expected ${JSON.stringify(expected)?.slice(0, 300)}, got ${JSON.stringify(said)?.slice(0, 300)}`);
+  if (wanted.refused !== got.refused)
+    return [`${name}: expected ${wanted.refused ?? "an answer"}, got ${JSON.stringify(got).slice(0, 600)}`];
+  for (const part of ["values", "columns"] as const) {
+    const [expected, said]: [Readonly<Record<string, Value>> | undefined, Readonly<Record<string, unknown>> | undefined] = [
+      wanted[part],
+      got[part],
+    ];
+    if (!expected) continue;
+    if (Object.keys(expected).join() !== Object.keys(said ?? {}).join()) say("outputs", Object.keys(expected), Object.keys(said ?? {}));
+    for (const [feature, value] of Object.entries(expected)) if (!isValue(value, said?.[feature])) say(feature, value, said?.[feature]);
+  }
+  if (wanted.stored && !Bun.deepEquals(wanted.stored, got.stored)) say("stored", wanted.stored, got.stored);
+  if (wanted.hits && !Bun.deepEquals(wanted.hits, got.hits)) say("hits", wanted.hits, got.hits);
+  if (wanted.inferred && !Bun.deepEquals(wanted.inferred, got.inferred)) say("inferred outputs", wanted.inferred, got.inferred);
+  if (!wanted.refused && wanted.stored === undefined)
+    for (const part of ["explained", "traced"] as const)
+      if ((wanted[part] ?? false) !== got[part]) say(part, wanted[part] ?? false, got[part]);
+  return [...found, ...errorDifferences(name, wanted, got)];
+}
+
+function errorDifferences(name: string, { errors = [], refused }: Expected, got: Outcome): string[] {
+  const found: string[] = [];
+  const said = got.errors ?? [];
+  // A refusal may have more to say; a query's errors are those of its outputs.
+  if (!refused && said.length !== errors.length) found.push(`${name}: expected ${errors.length} errors, got ${JSON.stringify(said)}`);
+  for (const { message, ...facts } of errors) {
+    const match = said.find(
+      (error) =>
+        error.message?.includes(message) && Object.entries(facts).every(([key, value]) => error[key as keyof typeof error] === value),
+    );
+    if (!match) found.push(`${name}: expected the error ${JSON.stringify({ ...facts, message })}, got ${JSON.stringify(said)}`);
+  }
+  return found;
+}

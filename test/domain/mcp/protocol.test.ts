@@ -1,0 +1,224 @@
+/** The Model Context Protocol, message by message. What the official client does is in test/binary/mcp.test.ts. */
+
+import { describe, expect, test } from "bun:test";
+import type { Fields } from "../../../src/domain/mcp/json-rpc.ts";
+import { bool, choice, int, object, text, texts } from "../../../src/domain/mcp/parameter.ts";
+import { answerMessage, headerMismatch, type Offer } from "../../../src/domain/mcp/protocol.ts";
+import { answerText, defineTool, MAX_ANSWER, ToolFailure } from "../../../src/domain/mcp/tool.ts";
+
+const faults: unknown[] = [];
+const offer: Offer = {
+  version: "v1.2.3",
+  instructions: "Use the tools.",
+  tools: [
+    defineTool({
+      name: "echo",
+      title: "Echo",
+      description: "Says what it was told",
+      parameters: {
+        said: text("what", { required: true, most: 10 }),
+        times: int("how often", 1, 3),
+        loud: bool("whether loudly"),
+        tone: choice("how", ["high", "low"]),
+        words: texts("more"),
+        facts: object("others"),
+      },
+      call: async (args) => ({ ...args }),
+    }),
+    defineTool({
+      name: "fail",
+      title: "Fail",
+      description: "Fails",
+      parameters: { how: choice("how", ["words", "fault"], { required: true }) },
+      async call({ how }) {
+        throw how === "words" ? new ToolFailure("It is not there.", "Look elsewhere.") : new TypeError("secret path /srv");
+      },
+    }),
+  ],
+  resources: {
+    list: [],
+    templates: [],
+    read: async (uri) => (uri === "svc://page" ? { mimeType: "text/markdown", text: "# Page" } : undefined),
+  },
+  onFault(error) {
+    faults.push(error);
+    return "The server failed.";
+  },
+};
+
+const META = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
+const request = (method: string, params: Fields = {}, id: unknown = 1) => ({ jsonrpc: "2.0", id, method, params });
+const stateless = (method: string, params: Fields = {}) => request(method, { ...params, _meta: META });
+const answer = async (message: unknown) => answerMessage(offer, message, new AbortController().signal);
+/** The result of a request. */
+const resultOf = async (message: unknown): Promise<Fields> => {
+  const answered = await answer(message);
+  return answered?.message.result as Fields;
+};
+/** The code of the error that a message is answered with, and the HTTP status. */
+const refused = async (message: unknown) => {
+  const answered = await answer(message);
+  return [(answered?.message.error as { code: number } | undefined)?.code, answered?.status];
+};
+const called = async (name: string, args: unknown) => {
+  const { content, isError = false } = await resultOf(request("tools/call", { name, arguments: args }));
+  return [isError, (content as { text: string }[])[0]?.text];
+};
+
+describe("messages that are none", () => {
+  test.each([
+    ["null", null],
+    ["a text", "x"],
+    ["a list", [request("ping")]],
+    ["no version", { id: 1, method: "ping" }],
+    ["no method", { jsonrpc: "2.0", id: 1 }],
+    ["a method that is no text", { jsonrpc: "2.0", id: 1, method: 7 }],
+    ["parameters that are no object", { jsonrpc: "2.0", id: 1, method: "ping", params: [1] }],
+    ["an id that is null", request("ping", {}, null)],
+    ["an id that is no whole number", request("ping", {}, 1.5)],
+    ["an id that is an object", request("ping", {}, {})],
+  ])("%s", async (_, message) => expect(await refused(message)).toEqual([-32600, 400]));
+
+  test("notifications and answers are answered with nothing", async () => {
+    expect(await answer({ jsonrpc: "2.0", method: "notifications/initialized" })).toBeUndefined();
+    expect(await answer({ jsonrpc: "2.0", method: "tools/call", params: { name: "fail" } })).toBeUndefined();
+    expect(await answer({ jsonrpc: "2.0", id: 1, result: {} })).toBeUndefined();
+  });
+});
+
+describe("revisions", () => {
+  test.each([
+    ["2025-11-25", "2025-11-25"],
+    ["2025-06-18", "2025-06-18"],
+    ["2025-03-26", "2025-03-26"],
+    ["2024-11-05", "2025-11-25"],
+    ["2026-07-28", "2025-11-25"],
+    ["tomorrow", "2025-11-25"],
+    [undefined, "2025-11-25"],
+  ])("a handshake for %p gets %p", async (asked, given) => {
+    expect((await resultOf(request("initialize", { protocolVersion: asked, capabilities: {} }))).protocolVersion).toBe(given);
+  });
+
+  test("the stateless one says what it speaks, and each of its results says that it is whole, whose, and how long it holds", async () => {
+    const discovered = await resultOf(stateless("server/discover"));
+    expect(discovered).toMatchObject({
+      supportedVersions: ["2026-07-28"],
+      resultType: "complete",
+      ttlMs: 0,
+      cacheScope: "private",
+      instructions: "Use the tools.",
+    });
+    const result = await resultOf(stateless("tools/call", { name: "echo", arguments: { said: "x" } }));
+    expect(result.resultType).toBe("complete");
+    expect("ttlMs" in result).toBe(false);
+    expect((result._meta as Fields)["io.modelcontextprotocol/serverInfo"]).toMatchObject({ name: "svc", version: "v1.2.3" });
+  });
+
+  test("have no methods of each other", async () => {
+    for (const method of ["initialize", "ping"]) expect(await refused(stateless(method))).toEqual([-32601, 404]);
+    expect(await refused(request("server/discover"))).toEqual([-32601, 200]);
+    expect((await answer(request("ping")))?.message.result).toEqual({});
+    for (const method of ["", "constructor", "tools/", "prompts/list"]) expect(await refused(request(method))).toEqual([-32601, 200]);
+  });
+
+  test("an unknown one is refused with those that are spoken, and one without capabilities too", async () => {
+    const answered = await answer(request("tools/list", { _meta: { ...META, "io.modelcontextprotocol/protocolVersion": "2030-01-01" } }));
+    expect(answered).toMatchObject({ status: 400, message: { error: { code: -32022, data: { requested: "2030-01-01" } } } });
+    expect(await refused(request("tools/list", { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } }))).toEqual([
+      -32602, 400,
+    ]);
+  });
+});
+
+describe("headers over HTTP", () => {
+  const mismatch = (message: unknown, headers: Record<string, string>) => headerMismatch(message, (name) => headers[name] ?? null)?.code;
+  const right = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "echo" };
+  const call = stateless("tools/call", { name: "echo" });
+
+  test("repeat the body of a stateless request", () => {
+    expect(mismatch(call, right)).toBeUndefined();
+    expect(mismatch(call, { ...right, "mcp-name": "=?base64?ZWNobw==?=" })).toBeUndefined();
+    for (const [name, value] of [
+      ["mcp-protocol-version", "2025-11-25"],
+      ["mcp-method", "tools/list"],
+      ["mcp-name", "fail"],
+      ["mcp-name", "=?base64?%%%?="],
+    ] as const)
+      expect(mismatch(call, { ...right, [name]: value })).toBe(-32020);
+    for (const name of Object.keys(right)) expect(mismatch(call, { ...right, [name]: undefined as never })).toBe(-32020);
+  });
+
+  test("name a revision that is spoken, or none", () => {
+    expect(mismatch(request("ping"), {})).toBeUndefined();
+    expect(mismatch(request("ping"), { "mcp-protocol-version": "2025-06-18" })).toBeUndefined();
+    expect(mismatch(request("ping"), { "mcp-protocol-version": "1999-01-01" })).toBe(-32022);
+    expect(mismatch(request("ping"), { "mcp-protocol-version": "2026-07-28" })).toBe(-32602);
+    expect(mismatch({ jsonrpc: "2.0", method: "notifications/x" }, { "mcp-protocol-version": "2026-07-28" })).toBeUndefined();
+  });
+});
+
+describe("tools", () => {
+  test("get what was given by the schema that they state", async () => {
+    const given = { said: "hello", times: 3, loud: true, tone: "low", words: ["a"], facts: { b: [1] } };
+    expect(await called("echo", given)).toEqual([false, JSON.stringify(given)]);
+    expect(await called("echo", { said: "x", times: null })).toEqual([false, '{"said":"x"}']);
+    const { tools } = (await resultOf(request("tools/list"))) as { tools?: readonly { readonly inputSchema: Fields }[] };
+    expect(tools?.[0]?.inputSchema).toMatchObject({ type: "object", required: ["said"], additionalProperties: false });
+  });
+
+  test.each([
+    [{}, "echo: the argument 'said' is missing."],
+    [{ said: 7 }, "echo: 'said' wants a text of at most 10 characters, got 7."],
+    [{ said: "x".repeat(11) }, "echo: 'said' wants a text of at most 10 characters, got xxxxxxxxxxx."],
+    [{ said: "\ud800" }, "echo: 'said' wants a text of at most 10 characters, got \ufffd."],
+    [{ said: "x", times: 4 }, "echo: 'times' wants a whole number from 1 to 3, got 4."],
+    [{ said: "x", times: 1.5 }, "echo: 'times' wants a whole number from 1 to 3, got 1.5."],
+    [{ said: "x", loud: "yes" }, "echo: 'loud' wants true or false, got yes."],
+    [{ said: "x", tone: "mid" }, "echo: 'tone' wants one of high, low, got mid."],
+    [{ said: "x", words: "a" }, "echo: 'words' wants a list of at most 500 texts, got a."],
+    [{ said: "x", words: [1] }, "echo: 'words' wants a list of at most 500 texts, got a list."],
+    [{ said: "x", facts: [] }, "echo: 'facts' wants an object of at most 500 members, got a list."],
+    [{ said: "x", sayd: 1 }, "echo: there is no argument 'sayd': did you mean 'said'?"],
+    [{ said: "x", constructor: 1 }, expect.stringContaining("there is no argument 'constructor'")],
+    [[], "echo: the arguments are no object."],
+  ])("%p is refused in words", async (args, words) => expect(await called("echo", args)).toEqual([true, words as string]));
+
+  test("fail in words, or as a fault that tells nothing of the inside", async () => {
+    expect(await called("fail", { how: "words" })).toEqual([true, "It is not there.\nLook elsewhere."]);
+    const answered = await answer(request("tools/call", { name: "fail", arguments: { how: "fault" } }));
+    expect(answered?.message.error).toEqual({ code: -32603, message: "The server failed." });
+    expect(String(faults.at(-1))).toContain("secret path");
+    expect(await refused(request("tools/call", { name: "eco" }))).toEqual([-32602, 200]);
+    expect(await refused(request("tools/call", {}))).toEqual([-32602, 200]);
+  });
+});
+
+describe("resources", () => {
+  test("are read by their address, and all else is not there", async () => {
+    const read = await answer(request("resources/read", { uri: "svc://page" }));
+    expect(read?.message.result).toEqual({ contents: [{ uri: "svc://page", mimeType: "text/markdown", text: "# Page" }] });
+    for (const uri of ["svc://other", "file:///etc/passwd", 7, undefined, `svc://${"x".repeat(2_000)}`])
+      expect(await refused(request("resources/read", { uri }))).toEqual([-32602, 200]);
+  });
+});
+
+describe("answers", () => {
+  test("are bounded: the longest list is shortened, and says by how many", () => {
+    const rows = Array.from({ length: 50_000 }, (_, at) => ({ name: `user.feature_${at}` }));
+    const shown = JSON.parse(answerText({ features: rows, total: rows.length })) as {
+      features: unknown[];
+      total: number;
+      left_off: number;
+    };
+    expect(shown.features.length + shown.left_off).toBe(rows.length);
+    expect(shown.features.length).toBeGreaterThan(500);
+    expect(answerText("x".repeat(MAX_ANSWER * 2))).toEndWith(`(${MAX_ANSWER} characters are left off)`);
+    expect(answerText({ one: "x".repeat(MAX_ANSWER * 2), two: [1] }).length).toBeLessThan(MAX_ANSWER + 100);
+  });
+
+  test("hide nothing: what nobody sees is escaped, and whole numbers stay exact", () => {
+    expect(answerText("a\u001b[2J\u200b\u202e\u{e0041}b\n\tc")).toBe("a\\u001b[2J\\u200b\\u202e\\udb40\\udc41b\n\tc");
+    expect(JSON.parse(answerText({ text: "x\u200by" }))).toEqual({ text: "x\u200by" });
+    expect(answerText({ small: 7n, great: 2n ** 63n })).toBe('{"small":7,"great":"9223372036854775808"}');
+  });
+});
