@@ -66,6 +66,14 @@ export interface WantedFile {
   readonly onReceived?: (bytes: number) => void;
 }
 
+/** An open WebSocket. */
+export interface Socket {
+  send(message: string | Uint8Array<ArrayBuffer>): void;
+  /** The next message; undefined once it is closed. */
+  receive(): Promise<string | Uint8Array | undefined>;
+  close(): void;
+}
+
 /** Plain HTTP to the API server. */
 export interface HttpClient {
   /** GET and PUT of signed addresses (relative ones are resolved against the API server). */
@@ -80,6 +88,8 @@ export interface HttpClient {
    * bytes, and stays when this fails.
    */
   downloadFile(url: string, file: WantedFile): Promise<void>;
+  /** Opens a WebSocket at a path of the API server. Rejects with a CliError. */
+  openSocket(path: string, headers: Readonly<Record<string, string>>): Promise<Socket>;
   /** A signed address in full. */
   addressOf(url: string): Promise<string>;
   /**

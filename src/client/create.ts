@@ -46,6 +46,7 @@ export function createHttp(host: ClientHost): HttpClient {
       const { unpackSource } = await import("./source.ts");
       return unpackSource(await (await objects()).download(connectionOf(host), url), folder);
     },
+    openSocket: async (path, headers) => (await import("./socket.ts")).openSocket(connectionOf(host), path, headers),
     ping: async (server) => (await objects()).ping(connectionOf(host), server),
     route: async () => {
       const { endpoint, proxies } = connectionOf(host);

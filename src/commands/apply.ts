@@ -15,7 +15,7 @@ import { confirmFlags } from "./confirm-flags.ts";
 const applyFlags = {
   ...confirmFlags,
   watch: bool("redeploy on file changes; needs --branch"),
-  reset: bool("reset the branch to the working directory, dropping changes made otherwise; needs --branch"),
+  reset: bool("reset the branch to the working directory, dropping what notebooks added to it; needs --branch"),
   await: bool("wait until the deployment is live", { aliases: ["--wait"] }),
   dryRun: bool("print the diff and validation errors, deploy nothing", { aliases: ["--plan"] }),
   noPromote: bool("deploy without promoting"),

@@ -74,9 +74,10 @@ const IGNORE_FILE = `# What is not uploaded, beside what .gitignore names; same 
 *.log
 *.ipynb
 tests/
-# What svc itself writes here: svc features, svc branch source
+# What svc itself writes here: svc features, svc branch source, svc stubgen
 *_features_env_*.json
 dpl_*/
+*.pyi
 `;
 
 const EXAMPLE = `"""A first feature class and a resolver: \`svc apply\` deploys them, \`svc query\` asks."""

@@ -19,6 +19,7 @@ export default defineCommand({
     environmentName: { json: false },
     projectId: { json: false },
     dashboardUrl: { json: false },
+    grpcServer: { json: false },
     permissions: { json: false },
     expiresAt: { header: "Expires", cell: ({ expiresAt }) => timeText(expiresAt) || "never" },
   }),

@@ -9,6 +9,7 @@ import type { Settings } from "../config/settings.ts";
 import type { Project } from "../project/project.ts";
 import type { PythonToolchain } from "../python/toolchain.ts";
 import type { Releases } from "../release/releases.ts";
+import type { Attached } from "./attached.ts";
 import type { Clock } from "./clock.ts";
 import type { GlobalFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
@@ -47,6 +48,11 @@ export interface Context {
    * without a terminal.
    */
   screen(run: (screen: Screen, signal: AbortSignal) => Promise<void>): Promise<void>;
+  /**
+   * Gives the streams to `run`, the terminal in raw mode, and restores it however that ends.
+   * Rejects with what `run` rejects with.
+   */
+  attach<T>(run: (attached: Attached) => Promise<T>): Promise<T>;
   /** The server's services, with scope headers and credentials. */
   readonly api: Api;
   /** Plain HTTP to the server. */

@@ -63,6 +63,12 @@ export function internalCommands({ io, surroundings, clock, signal }: InternalHo
       await serveDatabase();
       return exitCodes.ok;
     },
+    /** `__load` sends the queries of a benchmark for the server that started it. */
+    async __load(): Promise<number> {
+      const { serveLoadGenerator } = await import("../server/benchmarks/load-generator.ts");
+      await serveLoadGenerator();
+      return exitCodes.ok;
+    },
     /** `__history` owns the history of the offline store for the server that started it. */
     async __history(): Promise<number> {
       const { serveHistory } = await import("../server/stores/offline/history/serve-history.ts");

@@ -33,13 +33,19 @@ export interface WantedFiles {
   readonly revisionId: string;
   readonly includeGivens: boolean;
   readonly includeTraces: boolean;
+  /** Names of those of them that are wanted; default: all. */
+  readonly names?: readonly string[];
 }
 
 /**
  * Downloads files of a revision into a folder, which is made if need be, and returns them by name.
  * Rejects with a CliError; files that were complete by then stay.
  */
-export async function downloadRevision(context: Context, wanted: WantedFiles, folder: string): Promise<readonly DownloadedFile[]> {
+export async function downloadRevision(
+  context: Context,
+  { names, ...wanted }: WantedFiles,
+  folder: string,
+): Promise<readonly DownloadedFile[]> {
   const { api, progress, signal } = context;
   const service = await api.datasets();
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
@@ -53,7 +59,7 @@ export async function downloadRevision(context: Context, wanted: WantedFiles, fo
       say(`${sizeText([...received.values()].reduce((sum, of) => sum + of, 0))}, ${received.size} files`);
     };
     const stopped = new AbortController();
-    const links = linksOf(service.streamDatasetLinks(wanted, { signal: AbortSignal.any([signal, stopped.signal]) }));
+    const links = linksOf(service.streamDatasetLinks(wanted, { signal: AbortSignal.any([signal, stopped.signal]) }), names);
     const downloaded = async (found: DatasetLink): Promise<DownloadedFile> => {
       const name = localName(found.file?.name ?? "");
       const other = taken.get(name.toLowerCase());
@@ -67,9 +73,12 @@ export async function downloadRevision(context: Context, wanted: WantedFiles, fo
   });
 }
 
-/** The links of a stream. */
-export async function* linksOf(messages: AsyncIterable<{ readonly link?: DatasetLink | undefined }>): AsyncIterable<DatasetLink> {
-  for await (const { link: found } of messages) if (found) yield found;
+/** The links of a stream, or those of files with some names. */
+export async function* linksOf(
+  messages: AsyncIterable<{ readonly link?: DatasetLink | undefined }>,
+  names?: readonly string[],
+): AsyncIterable<DatasetLink> {
+  for await (const { link: found } of messages) if (found && (names?.includes(found.file?.name ?? "") ?? true)) yield found;
 }
 
 async function downloadOne(

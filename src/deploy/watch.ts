@@ -1,6 +1,7 @@
 /** Watch mode: a new deployment of a branch on every change of the project. */
 
 import type { Context } from "../context/context.ts";
+import { createWakeup } from "../domain/wakeup.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { loadProject } from "../project/load.ts";
 import { type ApplyEvent, type DeployOptions, deploy } from "./deploy.ts";
@@ -41,30 +42,4 @@ function reportError({ flags, io }: Context, error: unknown): undefined {
   const { code, message, hint, details } = error;
   io.writeErr(flags.json ? `${JSON.stringify({ error: { code, message, details } })}\n` : `Error: ${message}\n${hint ? `${hint}\n` : ""}`);
   return undefined;
-}
-
-/** A signal between one waiter and its waker; a wake-up without a waiter is kept for the next. */
-function createWakeup(signal: AbortSignal): { wake(): void; next(): Promise<void> } {
-  let pending = false;
-  let waiter: (() => void) | undefined;
-  return {
-    wake() {
-      pending = true;
-      waiter?.();
-    },
-    next: () =>
-      new Promise<void>((resolve, reject) => {
-        const done = () => {
-          pending = false;
-          waiter = undefined;
-          signal.removeEventListener("abort", stop);
-          resolve();
-        };
-        const stop = () => reject(signal.reason);
-        if (signal.aborted) return stop();
-        signal.addEventListener("abort", stop, { once: true });
-        if (pending) done();
-        else waiter = done;
-      }),
-  };
 }

@@ -26,8 +26,10 @@ export const GUIDES: readonly string[] = [
   "templates",
   "testing",
   "evaluations",
+  "notebooks",
   "clients",
   "agents",
+  "benchmarks",
   "production",
   "coming-from-feast",
 ];

@@ -34,6 +34,15 @@ export class LatencyHistogram {
     this.largest = Math.max(this.largest, whole);
   }
 
+  /** Counts all values of another histogram too. */
+  add(other: LatencyHistogram): void {
+    for (const [key, count] of Object.entries(other.counts)) this.counts[Number(key)] = (this.counts[Number(key)] ?? 0) + count;
+    this.total += other.total;
+    this.sum += other.sum;
+    this.smallest = Math.min(this.smallest, other.smallest);
+    this.largest = Math.max(this.largest, other.largest);
+  }
+
   /** Values recorded. */
   get count(): number {
     return this.total;

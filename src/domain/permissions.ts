@@ -39,6 +39,7 @@ export const PERMISSIONS = [
     meaning: "make and revoke service tokens, with no more than one's own permissions",
     isTeamWide: true,
   },
+  { name: "shell", option: "SHELL", meaning: "open a shell in a deployment's environment, without secrets unless those may be seen" },
   { name: "approve", option: "APPROVE", meaning: "approve deployments to protected environments" },
   { name: "admin", option: "ADMIN", meaning: "everything, also what no other permission allows", isTeamWide: true },
 ] as const satisfies readonly PermissionRow[];

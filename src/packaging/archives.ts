@@ -1,4 +1,7 @@
-/** The archives of a release: binary, licence, readme, completions and manual in one folder. */
+/**
+ * The archives of a release: binary, licence, readme, completions, manual and the contract in one
+ * folder.
+ */
 
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,6 +9,7 @@ import { completionScript } from "../cli/completion-script.ts";
 import { describeLoadedTree } from "../cli/describe.ts";
 import { manualPages } from "../cli/manual.ts";
 import type { Tree } from "../cli/resolve.ts";
+import { protoFiles } from "../contract/baked-proto-files.ts";
 import { type ArchivedFile, writeArchive } from "../disk/archive-file.ts";
 import { releaseFileName } from "../domain/release/target.ts";
 
@@ -28,6 +32,7 @@ export async function accompanyingFiles(root: string, version: string, builtAt: 
     ["completions/svc.fish", completionScript("fish")],
     ["completions/svc.ps1", completionScript("powershell")],
     ...[...pages].map(([name, page]) => [`man/man1/${name}`, page] as const),
+    ...Object.entries(protoFiles()).map(([name, text]) => [`proto/${name}`, text] as const),
   ];
   return texts.map(([path, content]) => ({ path, content: Buffer.from(content), mode: 0o644 }));
 }

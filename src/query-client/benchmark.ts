@@ -3,8 +3,9 @@
 import type { Context } from "../context/context.ts";
 import { formatDuration } from "../domain/duration.ts";
 import { errorText } from "../domain/error-text.ts";
+import { type LoadPlan, type LoadResult, type LoadSample, runLoad, SYSTEM_LOAD_CLOCK } from "../domain/load/open-loop.ts";
 import { jsonDocument } from "../output/json.ts";
-import { type LoadPlan, type LoadResult, type LoadSample, runLoad, SYSTEM_LOAD_CLOCK } from "./load.ts";
+import { HISTOGRAM_LINES } from "../output/load-figures.ts";
 
 /** Rate without `--qps`, in queries per second. */
 export const DEFAULT_QPS = 10;
@@ -17,8 +18,6 @@ const CONCURRENCY = 256;
 
 /** Percentiles of a report. */
 export const PERCENTILES = [50, 75, 90, 95, 99, 99.9] as const;
-/** Bins of a report's histogram. */
-export const HISTOGRAM_LINES = 16;
 /** Milliseconds between two progress reports. */
 const UPDATE_EVERY_MS = 500;
 

@@ -2,10 +2,11 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [kept] [vectors] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [grpc] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [kept] [vectors] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
- * online queries over HTTP against a bare server that reads as much from SQLite `compute` one
+ * online queries over HTTP against a bare server that reads as much from SQLite `grpc`
+ * the same query over gRPC against Connect, from one client and from sixteen `compute` one
  * Python resolver, ten in a diamond, an aggregation over 1,000 children, four clients, and the
  * engine's time, against a cached query `translate` resolvers translated from Python against the
  * same in Python, and one that cannot be, from one client and from sixteen `bulk`   rows of bulk
@@ -36,6 +37,7 @@ import { measureApply } from "./apply.ts";
 import { measureBulk } from "./bulk.ts";
 import { measureComputing } from "./compute.ts";
 import { type Line, table } from "./figures.ts";
+import { measureGrpc } from "./grpc.ts";
 import { measureHistorical } from "./historical.ts";
 import { measureJobs } from "./jobs.ts";
 import { measureKept } from "./kept.ts";
@@ -61,6 +63,7 @@ import { measureWebhooks } from "./webhooks.ts";
 const PARTS = {
   start: { title: "Cold start", measure: measureStart },
   query: { title: "Online query", measure: measureQueries },
+  grpc: { title: "Queries over gRPC", measure: measureGrpc },
   compute: { title: "Computing query", measure: measureComputing },
   translate: { title: "Translated resolvers", measure: measureTranslation },
   bulk: { title: "Bulk query", measure: measureBulk },

@@ -50,9 +50,9 @@ export function encodeBodies(bodies: readonly (Uint8Array | string)[]): string[]
   return bodies.map((body) => Buffer.from(body as string).toString("base64"));
 }
 
-/** Runs the load client as a process of its own. */
-export async function send(load: Load): Promise<Latencies> {
-  const client = Bun.spawn([process.execPath, join(import.meta.dir, "load.ts")], {
+/** Runs the load client as a process of its own, or that for gRPC. */
+export async function send(load: Load, program: "load.ts" | "grpc-load.ts" = "load.ts"): Promise<Latencies> {
+  const client = Bun.spawn([process.execPath, join(import.meta.dir, program)], {
     stdin: Buffer.from(JSON.stringify(load)),
     stdout: "pipe",
     stderr: "pipe",

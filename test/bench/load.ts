@@ -109,15 +109,7 @@ export function send(load: Load): Promise<Latencies> {
       data.received = 0;
       data.needed = 0;
       if (answered === load.requests) {
-        const perSecond = (taken.length / (performance.now() - started)) * 1000;
-        const sorted = Float64Array.from(taken).sort();
-        resolve({
-          p50: quantile(sorted, 0.5),
-          p99: quantile(sorted, 0.99),
-          perSecond,
-          engineP50: quantile(Float64Array.from(engineTimes).sort(), 0.5),
-          sample,
-        });
+        resolve(latenciesOf(taken, performance.now() - started, engineTimes, sample));
       }
       next(socket);
     };
@@ -136,6 +128,18 @@ export function send(load: Load): Promise<Latencies> {
       }).catch(reject);
     }
   });
+}
+
+/** The figures of requests that took so long, all of them together `ms`. */
+export function latenciesOf(taken: readonly number[], ms: number, engineTimes: readonly number[], sample: string): Latencies {
+  const sorted = Float64Array.from(taken).sort();
+  return {
+    p50: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+    perSecond: (taken.length / ms) * 1000,
+    engineP50: quantile(Float64Array.from(engineTimes).sort(), 0.5),
+    sample,
+  };
 }
 
 function quantile(sorted: Float64Array, share: number): number {

@@ -4,67 +4,13 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { eventually } from "../harness/eventually.ts";
+import { Multiplexer } from "../harness/multiplexer.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { Terminal } from "../harness/terminal.ts";
 
 const NO_TMUX = lacksProgram("tmux");
-
-/** A terminal with a shell in it. */
-class Multiplexer {
-  private readonly folder = mkdtempSync(join(tmpdir(), "svc-tmux-"));
-
-  constructor(
-    private readonly sandbox: Sandbox,
-    columns: number,
-    rows: number,
-  ) {
-    this.tmux("-f", "/dev/null", "new-session", "-d", "-x", String(columns), "-y", String(rows), "sh");
-    this.tmux("set-option", "-g", "status", "off");
-  }
-
-  private tmux(...words: string[]): string {
-    const { exitCode, stdout, stderr } = Bun.spawnSync(["tmux", "-S", join(this.folder, "socket"), ...words], {
-      env: { ...this.sandbox.env, TERM: "xterm-256color", LC_ALL: "C.UTF-8" },
-    });
-    if (exitCode !== 0) throw new Error(stderr.toString());
-    return stdout.toString();
-  }
-
-  press(...keys: string[]): void {
-    this.tmux("send-keys", ...keys);
-  }
-
-  type(text: string): void {
-    this.tmux("send-keys", "-l", text);
-  }
-
-  resize(columns: number, rows: number): void {
-    this.tmux("resize-window", "-x", String(columns), "-y", String(rows));
-  }
-
-  screen(): string[] {
-    return this.tmux("capture-pane", "-p").split("\n");
-  }
-
-  async until(holds: (screen: string[]) => boolean, what: string): Promise<string[]> {
-    try {
-      await eventually(() => holds(this.screen()), what);
-    } catch (error) {
-      throw new Error(`${error}:\n${this.screen().join("\n")}`);
-    }
-    return this.screen();
-  }
-
-  [Symbol.dispose](): void {
-    this.tmux("kill-server");
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
 
 const RESOLVERS = `
 from svc import online

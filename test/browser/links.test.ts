@@ -14,6 +14,8 @@ import { logIn, openTab, type Tab } from "./tab.ts";
 interface Printed {
   readonly url: string;
   readonly id: string;
+  /** What the heading of its page ends with; default: the id. */
+  readonly heading?: string;
 }
 
 /** Fields of the contract named `url` that are addresses of pages; those of one thing have a row below. */
@@ -29,6 +31,7 @@ const PAGES = [
     "GetResolverResponse",
     "Job",
     "MonitorStanding",
+    "Notebook",
     "OfflineQuery",
     "QueryMeta",
     "ResolverRun",
@@ -177,6 +180,15 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       await run("dataset/upload", rows, "--name", "names");
       return (await json("eval/trigger", "names/exact")) as Printed;
     },
+    async "notebook create"() {
+      const { id, title, url } = (await json("notebook/create")) as Printed & { title: string };
+      return { id, url, heading: title };
+    },
+    async "notebook list"() {
+      await json("notebook/create", "--title", "a/b c");
+      const { notebooks } = (await json("notebook/list")) as { notebooks: readonly Printed[] };
+      return { ...(notebooks[0] as Printed), heading: "a/b c" };
+    },
     async "task run"() {
       const { task_ids: ids, url } = (await json("task/run", "work.py::main")) as { task_ids: readonly string[]; url: string };
       return { id: ids[0] ?? "", url };
@@ -272,12 +284,12 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
   test.each(Object.entries(ROWS))(
     "%s",
     async (_, print) => {
-      const { id, url } = await print();
+      const { heading, id, url } = await print();
       expect(id).not.toBe("");
       expect(placeOf(url.slice(platform.url.length))?.params ?? {}).toContainValue(id);
       const response = await tab.page.goto(url);
       expect(response?.status()).toBe(200);
-      await tab.page.getByRole("heading", { level: 1, name: new RegExp(`${id}$`) }).waitFor();
+      await tab.page.getByRole("heading", { level: 1, name: new RegExp(`${heading ?? id}$`) }).waitFor();
       await tab.page.locator("main h2, main [role=tab], main .facts").first().waitFor();
       expect(tab.complaints.splice(0)).toEqual([]);
     },

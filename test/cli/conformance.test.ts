@@ -173,15 +173,19 @@ describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { 
 
 /**
  * Names with two meanings: the features that a query asks for and the file that others write; the
- * plan that a query prints and the rule that lint explains; one name, and those that are deleted;
- * the tags of traffic with their weights, and those of features; the namespace of features, and
- * those of processes; the end of a silence, and of a range of times; the format of metrics, and
- * where others write to.
+ * values that it is given and the file that others read; the plan that a query prints and the rule
+ * that lint explains; one name, and those that are deleted; the tags of traffic with their weights,
+ * and those of features; the namespace of features, and those of processes; the end of a silence,
+ * and of a range of times; the format of metrics, and where others write to; the pod of a shell, and
+ * those whose events are listed; the interpreter of an installation, also by name, and of a kernel.
  */
 const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
-  "--out": ["query", "offline-query", "offline-query retry"],
+  "--out": ["query", "offline-query", "offline-query retry", "benchmark run"],
+  "--in": ["codegen pydantic"],
   "--explain": ["lint"],
-  "--name": ["secret delete", "integration delete"],
+  "--name": ["secret delete", "integration delete", "benchmark download"],
+  "--pod": ["shell"],
+  "--python": ["notebook kernel install"],
   "--tags": ["delete"],
   "--namespace": ["kube events list"],
   "--time": ["offline-query"],

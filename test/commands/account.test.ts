@@ -264,7 +264,7 @@ describe("config", () => {
       "service",
       "service",
       "SVC_API_SERVER",
-      "default",
+      "service",
       "service",
     ]);
   });
@@ -276,7 +276,7 @@ describe("config", () => {
         environment: { value: platform.environmentId, source: "service" },
         environment_name: { value: "default", source: "service" },
         api_server: { value: platform.url, source: "SVC_API_SERVER" },
-        grpc_api_server: { value: platform.url, source: "default" },
+        grpc_api_server: { value: platform.server.grpcUrl, source: "service" },
         query_server: { value: platform.url, source: "service" },
       });
     }

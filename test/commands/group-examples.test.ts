@@ -23,6 +23,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "queries plan": "a query that ran, whose plan has an id of its own",
   incremental: "a resolver that reads a database",
   "streams dead-letters": "a stream that was deployed",
+  "notebook kernel": "a project whose requirements have ipykernel",
   server: "they start and stop the server of this machine",
 };
 

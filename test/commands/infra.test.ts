@@ -67,13 +67,16 @@ describe("describing", () => {
       status: { state: "running", writers: [{ pending_values: 0, dropped_values: 0 }, { driver: "sqlite" }] },
     });
     expect(await described("gateway")).toMatchObject({
-      listeners: [{ name: "http", port: platform.server.port, protocol: "HTTP" }],
-      status: { addresses: [platform.url] },
+      listeners: [
+        { name: "http", port: platform.server.port, protocol: "HTTP" },
+        { name: "grpc", protocol: "GRPC" },
+      ],
+      status: { addresses: [platform.url, platform.server.grpcUrl] },
     });
     expect(await described("kafka-topics")).toMatchObject({ topics: [] });
     expect(await described("telemetry")).toMatchObject({ status: { state: "running" } });
     const json = (await svc("infra/describe/gateway", ["--json"])).json();
-    expect(json).toMatchObject({ listeners: [{ port: platform.server.port }] });
+    expect(json).toMatchObject({ listeners: [{ port: platform.server.port }, { name: "grpc" }] });
   });
 
   test("volumes are the folders of the data directory, with the bytes that they take", async () => {

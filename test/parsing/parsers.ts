@@ -16,6 +16,12 @@ import { bool, duration, float, int, keyValue, list, text, timestamp } from "../
 import { parse } from "../../src/cli/parse.ts";
 import { createRedactor } from "../../src/client/redact.ts";
 import { retryAfterMs } from "../../src/client/retry.ts";
+import { goPackageOf } from "../../src/codegen/go.ts";
+import { javaPackageOf } from "../../src/codegen/java.ts";
+import { readJsonSchema } from "../../src/codegen/json-schema.ts";
+import { SchemaError } from "../../src/codegen/message-types.ts";
+import { linkProtoFiles, readProtoFile } from "../../src/codegen/proto-file.ts";
+import { generatePydantic } from "../../src/codegen/pydantic.ts";
 import { readPairs } from "../../src/commands/secret/pairs-flags.ts";
 import { normalizeAddress } from "../../src/config/address.ts";
 import { webAddress } from "../../src/config/ci.ts";
@@ -36,6 +42,9 @@ import { LineMap } from "../../src/domain/line-map.ts";
 import { incoming, parsed, RpcError } from "../../src/domain/mcp/json-rpc.ts";
 import { MetricExpressionError, parseMetricExpression, printMetricExpression } from "../../src/domain/metrics/expression.ts";
 import { escapeControls, namespaceOf, parseWindow, rawName, readableName } from "../../src/domain/name.ts";
+import { htmlTable } from "../../src/domain/notebook/html-table.ts";
+import { ipynbText, NotNotebook, readIpynb } from "../../src/domain/notebook/ipynb.ts";
+import { overwritten, pngSize } from "../../src/domain/notebook/notebook.ts";
 import { readPlannerOptions } from "../../src/domain/planner-options.ts";
 import { quantityValue } from "../../src/domain/quantity.ts";
 import { changelogEntries } from "../../src/domain/release/changelog.ts";
@@ -48,6 +57,7 @@ import { matches } from "../../src/domain/search/matches.ts";
 import { SearchError } from "../../src/domain/search/search-error.ts";
 import { parseSearch } from "../../src/domain/search/tree.ts";
 import { secretNameProblem, secretValueProblem } from "../../src/domain/secret-name.ts";
+import { readShellEvent, readShellRequest, readStreamMessage } from "../../src/domain/shell-frames.ts";
 import { readHeader } from "../../src/domain/sql/header.ts";
 import { linkSqlFiles } from "../../src/domain/sql/link.ts";
 import { namedParameters } from "../../src/domain/sql/named-parameters.ts";
@@ -67,6 +77,7 @@ import { lintStatically } from "../../src/project/lint/lint.ts";
 import { requirementNames } from "../../src/project/lint/requirements.ts";
 import { readProjectFile } from "../../src/project/project-file.ts";
 import { RequirementsError, readRequirements } from "../../src/python/requirements.ts";
+import { createPayloadFilter } from "../../src/server/benchmarks/payload-filter.ts";
 import { Failure, StartError } from "../../src/server/failure.ts";
 import { readSpec } from "../../src/server/infrastructure/spec-shape.ts";
 import { OtlpRefused, readOtlpText } from "../../src/server/otlp/json-form.ts";
@@ -520,6 +531,44 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     parse: (given) => parseCsv(given, 100),
     refuses: among(CsvError),
   },
+  "a file of Jupyter": {
+    pieces: [
+      ...[
+        '{"nbformat":4,"cells":[',
+        '{"cell_type":"code","source":',
+        '"outputs":[',
+        '{"output_type":"stream","text":',
+        '{"output_type":"display_data","data":{',
+      ],
+      ...['"text/plain":', '"__proto__":', "[", "]", "}", ",", '"a"', "1", "null", '"\\ud800"', "é"],
+    ],
+    parse: (given) => readIpynb(ipynbText(readIpynb(given).map((cell, at) => ({ ...cell, id: `c${at}` })))),
+    refuses: among(NotNotebook),
+  },
+  "HTML with a table": {
+    pieces: [
+      "<table>",
+      "<tr>",
+      "<td",
+      ">",
+      "</td>",
+      "<th>",
+      "<!--",
+      "-->",
+      "<style>",
+      "</style>",
+      "&amp;",
+      "&#1114112;",
+      "&#x",
+      ";",
+      "a",
+      "\n",
+      "<",
+    ],
+    parse: htmlTable,
+  },
+  "printed text": { pieces: ["\r", "\n", "a", "10%", "é", "😀"], parse: overwritten },
+  "a PNG in base64": { pieces: ["iVBORw0KGgo", "AAAANSUhEUgAAAoAAAAHgCAY", "A", "=", "*", " "], parse: pngSize },
   "a message's template": {
     pieces: ["rand(", "randint(", "randstr(", "now(", ")", ",", "1", "-2", ".5", "1e3", " ", '"', "{", "$", "é", "x"],
     parse: (given) => parseTemplate(given)({ random: () => 0.5, now: () => 0 }),
@@ -599,6 +648,14 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
   "an Accept-Encoding header": {
     pieces: ["gzip", "zstd", "*", ";q=", "0.5", ",", " ", "identity"],
     parse: (given) => acceptedEncoding(given),
+  },
+  "a message of a shell": {
+    pieces: ["{", "}", '"is":', '"resize"', '"columns":', '"rows":', "80", ",", '"exit"', '"code":', "1e999", "null", "[", "]"],
+    parse: (given) => [readShellRequest(given), readShellEvent(given), readStreamMessage(utf8(given))],
+  },
+  "an answer that a benchmark samples": {
+    pieces: ["{", "}", '"data":', "[", "]", '"field":', '"user.id"', '"value":', '"errors":', '"code":', ",", "null", '"__proto__":', "1"],
+    parse: (given) => [createPayloadFilter(["user.id"]).answer(given), createPayloadFilter(["user.id"]).inputs(given)],
   },
   "a form that asks for a token": {
     pieces: ["grant_type=client_credentials", "&", "client_id=", "client_secret=", "%41", "%", "+", "scope=", "read"],
@@ -793,6 +850,80 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     ],
     refuses: among(OtlpRefused),
     parse: (given) => receivedSpans(readOtlpText(ExportTraceServiceRequestSchema, given), { environmentId: "env_1", now: 0 }),
+  },
+  "a .proto file": {
+    pieces: [
+      ...[
+        "message ",
+        "A ",
+        "B ",
+        "{ ",
+        "} ",
+        "int32 ",
+        "a ",
+        "= ",
+        "1 ",
+        "; ",
+        "repeated ",
+        "map<",
+        "string, ",
+        "> ",
+        "enum ",
+        "oneof ",
+        "group ",
+      ],
+      ...[
+        "[",
+        "] ",
+        "(",
+        ") ",
+        "option ",
+        "reserved ",
+        "extend ",
+        "service ",
+        "// ",
+        "/* ",
+        "*/ ",
+        '"',
+        "\n",
+        ".",
+        "-",
+        'syntax = "proto3"; ',
+        "é",
+      ],
+      "message A { repeated A a = 1; }\n",
+    ],
+    refuses: among(SchemaError),
+    parse: (given) => generatePydantic(linkProtoFiles([readProtoFile("a.proto", given)]), "a.proto"),
+  },
+  "a JSON Schema": {
+    pieces: [
+      ...[
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        '"properties"',
+        '"type"',
+        '"object"',
+        '"array"',
+        '"items"',
+        '"$ref"',
+        '"#/$defs/A"',
+        '"$defs"',
+        '"A"',
+      ],
+      ...['"enum"', '"anyOf"', '"null"', '"required"', '"__proto__"', '"%"', "1", "null"],
+      '{"$defs":{"A":{"properties":{"a":{"$ref":"#/$defs/A"}}}}}',
+    ],
+    refuses: among(SchemaError),
+    parse: (given) => generatePydantic(readJsonSchema("s.json", given, "s"), "s.json"),
+  },
+  "packages of Go and Java": {
+    pieces: ["package ", "a", ".", ";", "\n", "/*", "*/", "//", " ", "é"],
+    parse: (given) => [goPackageOf(given), javaPackageOf(given)],
   },
   "two texts to compare": {
     pieces: ADDED,

@@ -9,7 +9,7 @@ import { INTERPRETERS, interpreterWithLibraries, LIBRARIES, SDK_ROOT, type TestI
 const UNIT = join(import.meta.dir, "unit");
 
 /** Those of the tests that use the libraries. */
-const OF_LIBRARIES = ["test_client_frames", "test_dataframe", "test_pytest_plugin"];
+const OF_LIBRARIES = ["test_client_frames", "test_dataframe", "test_notebook", "test_pytest_plugin"];
 
 interface UnitRun extends TestInterpreter {
   /** The modules of tests; empty = all. */

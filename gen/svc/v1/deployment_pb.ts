@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/deployment.proto.
  */
 export const file_svc_v1_deployment: GenFile = /*@__PURE__*/
-  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCLYAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJEicKCG1vbml0b3JzGAQgAygLMhUuc3ZjLnYxLk1vbml0b3JDaGFuZ2USLQoLZXZhbHVhdGlvbnMYBSADKAsyGC5zdmMudjEuRXZhbHVhdGlvbkNoYW5nZSJSCg1Nb25pdG9yQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJVChBFdmFsdWF0aW9uQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJrCg5SZXNvbHZlckNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSEwoLb2xkX3ZlcnNpb24YAyABKAUSEwoLbmV3X3ZlcnNpb24YBCABKAUicwoNRmVhdHVyZUNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSIAoHZmVhdHVyZRgDIAEoCzIPLnN2Yy52MS5GZWF0dXJlEg8KB2RldGFpbHMYBCADKAkiOQoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIOCgZzaGEyNTYYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAyJ4ChRDcmVhdGVVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSCwoDdXJsGAIgASgJEhAKCGNvbXBsZXRlGAMgASgIEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrwDChdDcmVhdGVEZXBsb3ltZW50UmVxdWVzdBIRCgl1cGxvYWRfaWQYASABKAkSDgoGYnJhbmNoGAIgASgJEhIKCm5vX3Byb21vdGUYAyABKAgSDAoEdGFncxgEIAMoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRI/CghtZXRhZGF0YRgGIAMoCzItLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYByABKAkSFgoOcmVwb3NpdG9yeV91cmwYCCABKAkSDQoFcmVzZXQYCSABKAgSDwoHcnVudGltZRgKIAEoCRIUCgxyZXF1aXJlbWVudHMYCyABKAkSFAoMcHJvamVjdF9uYW1lGAwgASgJEhkKEWVudmlyb25tZW50X25hbWVzGA0gAygJEhIKCmJsdWVfZ3JlZW4YDiABKAgSEQoJcHJvZmlsaW5nGA8gASgIEhsKBXZlbnZzGBAgAygLMgwuc3ZjLnYxLlZlbnYaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjsKBFZlbnYSDAoEbmFtZRgBIAEoCRIUCgxyZXF1aXJlbWVudHMYAiABKAkSDwoHcnVudGltZRgDIAEoCSJCChhDcmVhdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Ir0ECgpEZXBsb3ltZW50EgoKAmlkGAEgASgJEigKBnN0YXR1cxgCIAEoDjIYLnN2Yy52MS5EZXBsb3ltZW50U3RhdHVzEg4KBmJyYW5jaBgDIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgEIAEoCRIQCghwcm9tb3RlZBgFIAEoCBIMCgR0YWdzGAYgAygJEhMKC2Rlc2NyaXB0aW9uGAcgASgJEjIKCG1ldGFkYXRhGAggAygLMiAuc3ZjLnYxLkRlcGxveW1lbnQuTWV0YWRhdGFFbnRyeRISCgpjaV9qb2JfdXJsGAkgASgJEhYKDnJlcG9zaXRvcnlfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGA0gASgJEicKC2RpYWdub3N0aWNzGA4gAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSCwoDdXJsGA8gASgJEhUKDXNvdXJjZV9zaGEyNTYYECABKAkSDAoEbGl2ZRgRIAEoCBIRCglwcm9maWxpbmcYEiABKAgSGQoRd2FpdHNfZm9yX3RyYWZmaWMYEyABKAgSEwoLYXBwcm92YWxfaWQYFCABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIi0KFEdldERlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiPwoVR2V0RGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCJKChVEaWZmRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIaChJiYXNlX2RlcGxveW1lbnRfaWQYAiABKAkiPgoWRGlmZkRlcGxveW1lbnRSZXNwb25zZRIkCgRkaWZmGAEgASgLMhYuc3ZjLnYxLkRlcGxveW1lbnREaWZmIjEKGFByb21vdGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJImMKGVByb21vdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiGwoZUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdCJkChpSb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSHgoWcmVwbGFjZWRfZGVwbG95bWVudF9pZBgCIAEoCSIwChdEZWxldGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIkIKGERlbGV0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiJQoTRGVsZXRlQnJhbmNoUmVxdWVzdBIOCgZicmFuY2gYASABKAkiOwoURGVsZXRlQnJhbmNoUmVzcG9uc2USDgoGYnJhbmNoGAEgASgJEhMKC2RlcGxveW1lbnRzGAIgASgFIioKEUdldFByb2ZpbGVSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkihQEKEkdldFByb2ZpbGVSZXNwb25zZRIVCg1kZXBsb3ltZW50X2lkGAEgASgJEioKCXJlc29sdmVycxgCIAMoCzIXLnN2Yy52MS5SZXNvbHZlclByb2ZpbGUSEwoLaW50ZXJ2YWxfbXMYAyABKAESFwoPZHJvcHBlZF9zYW1wbGVzGAQgASgDIloKD1Jlc29sdmVyUHJvZmlsZRIQCghyZXNvbHZlchgBIAEoCRIPCgdzYW1wbGVzGAIgASgDEiQKBnN0YWNrcxgDIAMoCzIULnN2Yy52MS5Qcm9maWxlU3RhY2siLwoMUHJvZmlsZVN0YWNrEg4KBmZyYW1lcxgBIAMoCRIPCgdzYW1wbGVzGAIgASgDIl0KFkxpc3REZXBsb3ltZW50c1JlcXVlc3QSDgoGYnJhbmNoGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEgwKBHRhZ3MYBCADKAkiWwoXTGlzdERlcGxveW1lbnRzUmVzcG9uc2USJwoLZGVwbG95bWVudHMYASADKAsyEi5zdmMudjEuRGVwbG95bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLwoWV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIlMKF1dhdGNoRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBIQCghwcm9ncmVzcxgCIAEoCSIVChNMaXN0QnJhbmNoZXNSZXF1ZXN0IjgKFExpc3RCcmFuY2hlc1Jlc3BvbnNlEiAKCGJyYW5jaGVzGAEgAygLMg4uc3ZjLnYxLkJyYW5jaCJ7CgZCcmFuY2gSDAoEbmFtZRgBIAEoCRIPCgdkZXBsb3lzGAIgASgFEjQKEGxhc3RfZGVwbG95ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKFGxhdGVzdF9kZXBsb3ltZW50X2lkGAQgASgJIiIKEEdldFNvdXJjZVJlcXVlc3QSDgoGdGFyZ2V0GAEgASgJIkgKEUdldFNvdXJjZVJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBILCgN1cmwYAiABKAkqcgoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNIQU5HRV9LSU5EX0FEREVEEAESFwoTQ0hBTkdFX0tJTkRfQ0hBTkdFRBACEhcKE0NIQU5HRV9LSU5EX1JFTU9WRUQQAyqMAgoQRGVwbG95bWVudFN0YXR1cxIhCh1ERVBMT1lNRU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGERFUExPWU1FTlRfU1RBVFVTX1FVRVVFRBABEh4KGkRFUExPWU1FTlRfU1RBVFVTX0JVSUxESU5HEAISHgoaREVQTE9ZTUVOVF9TVEFUVVNfU1RBUlRJTkcQAxIaChZERVBMT1lNRU5UX1NUQVRVU19MSVZFEAQSHAoYREVQTE9ZTUVOVF9TVEFUVVNfRkFJTEVEEAUSHgoaREVQTE9ZTUVOVF9TVEFUVVNfSU5BQ1RJVkUQBhIdChlERVBMT1lNRU5UX1NUQVRVU19XQUlUSU5HEAcy8AkKEURlcGxveW1lbnRTZXJ2aWNlElwKDVZhbGlkYXRlR3JhcGgSHC5zdmMudjEuVmFsaWRhdGVHcmFwaFJlcXVlc3QaHS5zdmMudjEuVmFsaWRhdGVHcmFwaFJlc3BvbnNlIg6QAgGItRgFkLUYgICAEBJPCgxDcmVhdGVVcGxvYWQSGy5zdmMudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBocLnN2Yy52MS5DcmVhdGVVcGxvYWRSZXNwb25zZSIEiLUYBRJhChBDcmVhdGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXNwb25zZSIKiLUYBZC1GICAQBJVCg1HZXREZXBsb3ltZW50Ehwuc3ZjLnYxLkdldERlcGxveW1lbnRSZXF1ZXN0Gh0uc3ZjLnYxLkdldERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJYCg5EaWZmRGVwbG95bWVudBIdLnN2Yy52MS5EaWZmRGVwbG95bWVudFJlcXVlc3QaHi5zdmMudjEuRGlmZkRlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAxJeChFQcm9tb3RlRGVwbG95bWVudBIgLnN2Yy52MS5Qcm9tb3RlRGVwbG95bWVudFJlcXVlc3QaIS5zdmMudjEuUHJvbW90ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJhChJSb2xsQmFja0RlcGxveW1lbnQSIS5zdmMudjEuUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdBoiLnN2Yy52MS5Sb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJbChBEZWxldGVEZXBsb3ltZW50Eh8uc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXF1ZXN0GiAuc3ZjLnYxLkRlbGV0ZURlcGxveW1lbnRSZXNwb25zZSIEiLUYBRJPCgxEZWxldGVCcmFuY2gSGy5zdmMudjEuRGVsZXRlQnJhbmNoUmVxdWVzdBocLnN2Yy52MS5EZWxldGVCcmFuY2hSZXNwb25zZSIEiLUYBRJMCgpHZXRQcm9maWxlEhkuc3ZjLnYxLkdldFByb2ZpbGVSZXF1ZXN0Ghouc3ZjLnYxLkdldFByb2ZpbGVSZXNwb25zZSIHkAIBiLUYAxJbCg9MaXN0RGVwbG95bWVudHMSHi5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVxdWVzdBofLnN2Yy52MS5MaXN0RGVwbG95bWVudHNSZXNwb25zZSIHkAIBiLUYAxJdCg9XYXRjaERlcGxveW1lbnQSHi5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVxdWVzdBofLnN2Yy52MS5XYXRjaERlcGxveW1lbnRSZXNwb25zZSIHkAIBiLUYAzABElIKDExpc3RCcmFuY2hlcxIbLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RCcmFuY2hlc1Jlc3BvbnNlIgeQAgGItRgDEkkKCUdldFNvdXJjZRIYLnN2Yy52MS5HZXRTb3VyY2VSZXF1ZXN0Ghkuc3ZjLnYxLkdldFNvdXJjZVJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
+  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCLYAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJEicKCG1vbml0b3JzGAQgAygLMhUuc3ZjLnYxLk1vbml0b3JDaGFuZ2USLQoLZXZhbHVhdGlvbnMYBSADKAsyGC5zdmMudjEuRXZhbHVhdGlvbkNoYW5nZSJSCg1Nb25pdG9yQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJVChBFdmFsdWF0aW9uQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJrCg5SZXNvbHZlckNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSEwoLb2xkX3ZlcnNpb24YAyABKAUSEwoLbmV3X3ZlcnNpb24YBCABKAUicwoNRmVhdHVyZUNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSIAoHZmVhdHVyZRgDIAEoCzIPLnN2Yy52MS5GZWF0dXJlEg8KB2RldGFpbHMYBCADKAkiOQoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIOCgZzaGEyNTYYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAyJ4ChRDcmVhdGVVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSCwoDdXJsGAIgASgJEhAKCGNvbXBsZXRlGAMgASgIEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrwDChdDcmVhdGVEZXBsb3ltZW50UmVxdWVzdBIRCgl1cGxvYWRfaWQYASABKAkSDgoGYnJhbmNoGAIgASgJEhIKCm5vX3Byb21vdGUYAyABKAgSDAoEdGFncxgEIAMoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRI/CghtZXRhZGF0YRgGIAMoCzItLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYByABKAkSFgoOcmVwb3NpdG9yeV91cmwYCCABKAkSDQoFcmVzZXQYCSABKAgSDwoHcnVudGltZRgKIAEoCRIUCgxyZXF1aXJlbWVudHMYCyABKAkSFAoMcHJvamVjdF9uYW1lGAwgASgJEhkKEWVudmlyb25tZW50X25hbWVzGA0gAygJEhIKCmJsdWVfZ3JlZW4YDiABKAgSEQoJcHJvZmlsaW5nGA8gASgIEhsKBXZlbnZzGBAgAygLMgwuc3ZjLnYxLlZlbnYaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjsKBFZlbnYSDAoEbmFtZRgBIAEoCRIUCgxyZXF1aXJlbWVudHMYAiABKAkSDwoHcnVudGltZRgDIAEoCSJCChhDcmVhdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50ItUECgpEZXBsb3ltZW50EgoKAmlkGAEgASgJEigKBnN0YXR1cxgCIAEoDjIYLnN2Yy52MS5EZXBsb3ltZW50U3RhdHVzEg4KBmJyYW5jaBgDIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgEIAEoCRIQCghwcm9tb3RlZBgFIAEoCBIMCgR0YWdzGAYgAygJEhMKC2Rlc2NyaXB0aW9uGAcgASgJEjIKCG1ldGFkYXRhGAggAygLMiAuc3ZjLnYxLkRlcGxveW1lbnQuTWV0YWRhdGFFbnRyeRISCgpjaV9qb2JfdXJsGAkgASgJEhYKDnJlcG9zaXRvcnlfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGA0gASgJEicKC2RpYWdub3N0aWNzGA4gAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSCwoDdXJsGA8gASgJEhUKDXNvdXJjZV9zaGEyNTYYECABKAkSDAoEbGl2ZRgRIAEoCBIRCglwcm9maWxpbmcYEiABKAgSGQoRd2FpdHNfZm9yX3RyYWZmaWMYEyABKAgSEwoLYXBwcm92YWxfaWQYFCABKAkSFgoObm90ZWJvb2tfZmlsZXMYFSADKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIi0KFEdldERlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiPwoVR2V0RGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCJKChVEaWZmRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIaChJiYXNlX2RlcGxveW1lbnRfaWQYAiABKAkiPgoWRGlmZkRlcGxveW1lbnRSZXNwb25zZRIkCgRkaWZmGAEgASgLMhYuc3ZjLnYxLkRlcGxveW1lbnREaWZmIjEKGFByb21vdGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJImMKGVByb21vdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiGwoZUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdCJkChpSb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSHgoWcmVwbGFjZWRfZGVwbG95bWVudF9pZBgCIAEoCSIwChdEZWxldGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIkIKGERlbGV0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiJAoSU3RhcnRCcmFuY2hSZXF1ZXN0Eg4KBmJyYW5jaBgBIAEoCSI9ChNTdGFydEJyYW5jaFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCIlChNEZWxldGVCcmFuY2hSZXF1ZXN0Eg4KBmJyYW5jaBgBIAEoCSI7ChREZWxldGVCcmFuY2hSZXNwb25zZRIOCgZicmFuY2gYASABKAkSEwoLZGVwbG95bWVudHMYAiABKAUiKgoRR2V0UHJvZmlsZVJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSKFAQoSR2V0UHJvZmlsZVJlc3BvbnNlEhUKDWRlcGxveW1lbnRfaWQYASABKAkSKgoJcmVzb2x2ZXJzGAIgAygLMhcuc3ZjLnYxLlJlc29sdmVyUHJvZmlsZRITCgtpbnRlcnZhbF9tcxgDIAEoARIXCg9kcm9wcGVkX3NhbXBsZXMYBCABKAMiWgoPUmVzb2x2ZXJQcm9maWxlEhAKCHJlc29sdmVyGAEgASgJEg8KB3NhbXBsZXMYAiABKAMSJAoGc3RhY2tzGAMgAygLMhQuc3ZjLnYxLlByb2ZpbGVTdGFjayIvCgxQcm9maWxlU3RhY2sSDgoGZnJhbWVzGAEgAygJEg8KB3NhbXBsZXMYAiABKAMiXQoWTGlzdERlcGxveW1lbnRzUmVxdWVzdBIOCgZicmFuY2gYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkSDAoEdGFncxgEIAMoCSJbChdMaXN0RGVwbG95bWVudHNSZXNwb25zZRInCgtkZXBsb3ltZW50cxgBIAMoCzISLnN2Yy52MS5EZXBsb3ltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIvChZXYXRjaERlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiUwoXV2F0Y2hEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50EhAKCHByb2dyZXNzGAIgASgJIhUKE0xpc3RCcmFuY2hlc1JlcXVlc3QiOAoUTGlzdEJyYW5jaGVzUmVzcG9uc2USIAoIYnJhbmNoZXMYASADKAsyDi5zdmMudjEuQnJhbmNoInsKBkJyYW5jaBIMCgRuYW1lGAEgASgJEg8KB2RlcGxveXMYAiABKAUSNAoQbGFzdF9kZXBsb3llZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoUbGF0ZXN0X2RlcGxveW1lbnRfaWQYBCABKAkiIgoQR2V0U291cmNlUmVxdWVzdBIOCgZ0YXJnZXQYASABKAkiSAoRR2V0U291cmNlUmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50EgsKA3VybBgCIAEoCSpyCgpDaGFuZ2VLaW5kEhsKF0NIQU5HRV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRQ0hBTkdFX0tJTkRfQURERUQQARIXChNDSEFOR0VfS0lORF9DSEFOR0VEEAISFwoTQ0hBTkdFX0tJTkRfUkVNT1ZFRBADKowCChBEZXBsb3ltZW50U3RhdHVzEiEKHURFUExPWU1FTlRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYREVQTE9ZTUVOVF9TVEFUVVNfUVVFVUVEEAESHgoaREVQTE9ZTUVOVF9TVEFUVVNfQlVJTERJTkcQAhIeChpERVBMT1lNRU5UX1NUQVRVU19TVEFSVElORxADEhoKFkRFUExPWU1FTlRfU1RBVFVTX0xJVkUQBBIcChhERVBMT1lNRU5UX1NUQVRVU19GQUlMRUQQBRIeChpERVBMT1lNRU5UX1NUQVRVU19JTkFDVElWRRAGEh0KGURFUExPWU1FTlRfU1RBVFVTX1dBSVRJTkcQBzK+CgoRRGVwbG95bWVudFNlcnZpY2USXAoNVmFsaWRhdGVHcmFwaBIcLnN2Yy52MS5WYWxpZGF0ZUdyYXBoUmVxdWVzdBodLnN2Yy52MS5WYWxpZGF0ZUdyYXBoUmVzcG9uc2UiDpACAYi1GAWQtRiAgIAQEk8KDENyZWF0ZVVwbG9hZBIbLnN2Yy52MS5DcmVhdGVVcGxvYWRSZXF1ZXN0Ghwuc3ZjLnYxLkNyZWF0ZVVwbG9hZFJlc3BvbnNlIgSItRgFEmEKEENyZWF0ZURlcGxveW1lbnQSHy5zdmMudjEuQ3JlYXRlRGVwbG95bWVudFJlcXVlc3QaIC5zdmMudjEuQ3JlYXRlRGVwbG95bWVudFJlc3BvbnNlIgqItRgFkLUYgIBAElUKDUdldERlcGxveW1lbnQSHC5zdmMudjEuR2V0RGVwbG95bWVudFJlcXVlc3QaHS5zdmMudjEuR2V0RGVwbG95bWVudFJlc3BvbnNlIgeQAgGItRgDElgKDkRpZmZEZXBsb3ltZW50Eh0uc3ZjLnYxLkRpZmZEZXBsb3ltZW50UmVxdWVzdBoeLnN2Yy52MS5EaWZmRGVwbG95bWVudFJlc3BvbnNlIgeQAgGItRgDEl4KEVByb21vdGVEZXBsb3ltZW50EiAuc3ZjLnYxLlByb21vdGVEZXBsb3ltZW50UmVxdWVzdBohLnN2Yy52MS5Qcm9tb3RlRGVwbG95bWVudFJlc3BvbnNlIgSItRgFEmEKElJvbGxCYWNrRGVwbG95bWVudBIhLnN2Yy52MS5Sb2xsQmFja0RlcGxveW1lbnRSZXF1ZXN0GiIuc3ZjLnYxLlJvbGxCYWNrRGVwbG95bWVudFJlc3BvbnNlIgSItRgFElsKEERlbGV0ZURlcGxveW1lbnQSHy5zdmMudjEuRGVsZXRlRGVwbG95bWVudFJlcXVlc3QaIC5zdmMudjEuRGVsZXRlRGVwbG95bWVudFJlc3BvbnNlIgSItRgFEk8KDERlbGV0ZUJyYW5jaBIbLnN2Yy52MS5EZWxldGVCcmFuY2hSZXF1ZXN0Ghwuc3ZjLnYxLkRlbGV0ZUJyYW5jaFJlc3BvbnNlIgSItRgFEkwKCkdldFByb2ZpbGUSGS5zdmMudjEuR2V0UHJvZmlsZVJlcXVlc3QaGi5zdmMudjEuR2V0UHJvZmlsZVJlc3BvbnNlIgeQAgGItRgDElsKD0xpc3REZXBsb3ltZW50cxIeLnN2Yy52MS5MaXN0RGVwbG95bWVudHNSZXF1ZXN0Gh8uc3ZjLnYxLkxpc3REZXBsb3ltZW50c1Jlc3BvbnNlIgeQAgGItRgDEl0KD1dhdGNoRGVwbG95bWVudBIeLnN2Yy52MS5XYXRjaERlcGxveW1lbnRSZXF1ZXN0Gh8uc3ZjLnYxLldhdGNoRGVwbG95bWVudFJlc3BvbnNlIgeQAgGItRgDMAESTAoLU3RhcnRCcmFuY2gSGi5zdmMudjEuU3RhcnRCcmFuY2hSZXF1ZXN0Ghsuc3ZjLnYxLlN0YXJ0QnJhbmNoUmVzcG9uc2UiBIi1GAUSUgoMTGlzdEJyYW5jaGVzEhsuc3ZjLnYxLkxpc3RCcmFuY2hlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEJyYW5jaGVzUmVzcG9uc2UiB5ACAYi1GAMSSQoJR2V0U291cmNlEhguc3ZjLnYxLkdldFNvdXJjZVJlcXVlc3QaGS5zdmMudjEuR2V0U291cmNlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
 
 /**
  * Request of ValidateGraph.
@@ -1215,6 +1215,14 @@ export type Deployment = Message<"svc.v1.Deployment"> & {
    * @generated from field: string approval_id = 20;
    */
   approvalId: string;
+
+  /**
+   * Files that notebooks added to its source, which the bundle does not have. The next deployment of
+   * the branch keeps them unless it is a reset.
+   *
+   * @generated from field: repeated string notebook_files = 21;
+   */
+  notebookFiles: string[];
 };
 
 /**
@@ -1363,6 +1371,14 @@ export type DeploymentJson = {
    * @generated from field: string approval_id = 20;
    */
   approvalId?: string;
+
+  /**
+   * Files that notebooks added to its source, which the bundle does not have. The next deployment of
+   * the branch keeps them unless it is a reset.
+   *
+   * @generated from field: repeated string notebook_files = 21;
+   */
+  notebookFiles?: string[];
 };
 
 /**
@@ -1757,6 +1773,76 @@ export const DeleteDeploymentResponseSchema: GenMessage<DeleteDeploymentResponse
   messageDesc(file_svc_v1_deployment, 22);
 
 /**
+ * Request of StartBranch.
+ *
+ * @generated from message svc.v1.StartBranchRequest
+ */
+export type StartBranchRequest = Message<"svc.v1.StartBranchRequest"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string branch = 1;
+   */
+  branch: string;
+};
+
+/**
+ * Request of StartBranch.
+ *
+ * @generated from message svc.v1.StartBranchRequest
+ */
+export type StartBranchRequestJson = {
+  /**
+   * Name.
+   *
+   * @generated from field: string branch = 1;
+   */
+  branch?: string;
+};
+
+/**
+ * Describes the message svc.v1.StartBranchRequest.
+ * Use `create(StartBranchRequestSchema)` to create a new message.
+ */
+export const StartBranchRequestSchema: GenMessage<StartBranchRequest, {jsonType: StartBranchRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 23);
+
+/**
+ * Response of StartBranch.
+ *
+ * @generated from message svc.v1.StartBranchResponse
+ */
+export type StartBranchResponse = Message<"svc.v1.StartBranchResponse"> & {
+  /**
+   * The deployment that answers the queries of the branch.
+   *
+   * @generated from field: svc.v1.Deployment deployment = 1;
+   */
+  deployment?: Deployment | undefined;
+};
+
+/**
+ * Response of StartBranch.
+ *
+ * @generated from message svc.v1.StartBranchResponse
+ */
+export type StartBranchResponseJson = {
+  /**
+   * The deployment that answers the queries of the branch.
+   *
+   * @generated from field: svc.v1.Deployment deployment = 1;
+   */
+  deployment?: DeploymentJson;
+};
+
+/**
+ * Describes the message svc.v1.StartBranchResponse.
+ * Use `create(StartBranchResponseSchema)` to create a new message.
+ */
+export const StartBranchResponseSchema: GenMessage<StartBranchResponse, {jsonType: StartBranchResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 24);
+
+/**
  * Request of DeleteBranch.
  *
  * @generated from message svc.v1.DeleteBranchRequest
@@ -1789,7 +1875,7 @@ export type DeleteBranchRequestJson = {
  * Use `create(DeleteBranchRequestSchema)` to create a new message.
  */
 export const DeleteBranchRequestSchema: GenMessage<DeleteBranchRequest, {jsonType: DeleteBranchRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 23);
+  messageDesc(file_svc_v1_deployment, 25);
 
 /**
  * Response of DeleteBranch.
@@ -1838,7 +1924,7 @@ export type DeleteBranchResponseJson = {
  * Use `create(DeleteBranchResponseSchema)` to create a new message.
  */
 export const DeleteBranchResponseSchema: GenMessage<DeleteBranchResponse, {jsonType: DeleteBranchResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 24);
+  messageDesc(file_svc_v1_deployment, 26);
 
 /**
  * Request of GetProfile.
@@ -1873,7 +1959,7 @@ export type GetProfileRequestJson = {
  * Use `create(GetProfileRequestSchema)` to create a new message.
  */
 export const GetProfileRequestSchema: GenMessage<GetProfileRequest, {jsonType: GetProfileRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 25);
+  messageDesc(file_svc_v1_deployment, 27);
 
 /**
  * Response of GetProfile.
@@ -1950,7 +2036,7 @@ export type GetProfileResponseJson = {
  * Use `create(GetProfileResponseSchema)` to create a new message.
  */
 export const GetProfileResponseSchema: GenMessage<GetProfileResponse, {jsonType: GetProfileResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 26);
+  messageDesc(file_svc_v1_deployment, 28);
 
 /**
  * What a resolver spent its time on.
@@ -2013,7 +2099,7 @@ export type ResolverProfileJson = {
  * Use `create(ResolverProfileSchema)` to create a new message.
  */
 export const ResolverProfileSchema: GenMessage<ResolverProfile, {jsonType: ResolverProfileJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 27);
+  messageDesc(file_svc_v1_deployment, 29);
 
 /**
  * One stack of calls.
@@ -2062,7 +2148,7 @@ export type ProfileStackJson = {
  * Use `create(ProfileStackSchema)` to create a new message.
  */
 export const ProfileStackSchema: GenMessage<ProfileStack, {jsonType: ProfileStackJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 28);
+  messageDesc(file_svc_v1_deployment, 30);
 
 /**
  * Request of ListDeployments.
@@ -2139,7 +2225,7 @@ export type ListDeploymentsRequestJson = {
  * Use `create(ListDeploymentsRequestSchema)` to create a new message.
  */
 export const ListDeploymentsRequestSchema: GenMessage<ListDeploymentsRequest, {jsonType: ListDeploymentsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 29);
+  messageDesc(file_svc_v1_deployment, 31);
 
 /**
  * Response of ListDeployments.
@@ -2188,7 +2274,7 @@ export type ListDeploymentsResponseJson = {
  * Use `create(ListDeploymentsResponseSchema)` to create a new message.
  */
 export const ListDeploymentsResponseSchema: GenMessage<ListDeploymentsResponse, {jsonType: ListDeploymentsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 30);
+  messageDesc(file_svc_v1_deployment, 32);
 
 /**
  * Request of WatchDeployment.
@@ -2223,7 +2309,7 @@ export type WatchDeploymentRequestJson = {
  * Use `create(WatchDeploymentRequestSchema)` to create a new message.
  */
 export const WatchDeploymentRequestSchema: GenMessage<WatchDeploymentRequest, {jsonType: WatchDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 31);
+  messageDesc(file_svc_v1_deployment, 33);
 
 /**
  * One state of a watched deployment.
@@ -2274,7 +2360,7 @@ export type WatchDeploymentResponseJson = {
  * Use `create(WatchDeploymentResponseSchema)` to create a new message.
  */
 export const WatchDeploymentResponseSchema: GenMessage<WatchDeploymentResponse, {jsonType: WatchDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 32);
+  messageDesc(file_svc_v1_deployment, 34);
 
 /**
  * Request of ListBranches.
@@ -2297,7 +2383,7 @@ export type ListBranchesRequestJson = {
  * Use `create(ListBranchesRequestSchema)` to create a new message.
  */
 export const ListBranchesRequestSchema: GenMessage<ListBranchesRequest, {jsonType: ListBranchesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 33);
+  messageDesc(file_svc_v1_deployment, 35);
 
 /**
  * Response of ListBranches.
@@ -2332,7 +2418,7 @@ export type ListBranchesResponseJson = {
  * Use `create(ListBranchesResponseSchema)` to create a new message.
  */
 export const ListBranchesResponseSchema: GenMessage<ListBranchesResponse, {jsonType: ListBranchesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 34);
+  messageDesc(file_svc_v1_deployment, 36);
 
 /**
  * A branch: a named, ephemeral line of deployments beside the environment's.
@@ -2409,7 +2495,7 @@ export type BranchJson = {
  * Use `create(BranchSchema)` to create a new message.
  */
 export const BranchSchema: GenMessage<Branch, {jsonType: BranchJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 35);
+  messageDesc(file_svc_v1_deployment, 37);
 
 /**
  * Request of GetSource.
@@ -2446,7 +2532,7 @@ export type GetSourceRequestJson = {
  * Use `create(GetSourceRequestSchema)` to create a new message.
  */
 export const GetSourceRequestSchema: GenMessage<GetSourceRequest, {jsonType: GetSourceRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 36);
+  messageDesc(file_svc_v1_deployment, 38);
 
 /**
  * Response of GetSource.
@@ -2497,7 +2583,7 @@ export type GetSourceResponseJson = {
  * Use `create(GetSourceResponseSchema)` to create a new message.
  */
 export const GetSourceResponseSchema: GenMessage<GetSourceResponse, {jsonType: GetSourceResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 37);
+  messageDesc(file_svc_v1_deployment, 39);
 
 /**
  * Kind of a change.
@@ -2767,6 +2853,17 @@ export const DeploymentService: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchDeploymentRequestSchema;
     output: typeof WatchDeploymentResponseSchema;
+  },
+  /**
+   * Starts the workers of what is live on a branch, which stop by themselves while nobody asks it;
+   * queries start them too. NOT_FOUND when nothing is live there.
+   *
+   * @generated from rpc svc.v1.DeploymentService.StartBranch
+   */
+  startBranch: {
+    methodKind: "unary";
+    input: typeof StartBranchRequestSchema;
+    output: typeof StartBranchResponseSchema;
   },
   /**
    * Branches of the environment, by name.

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/query.proto.
  */
 export const file_svc_v1_query: GenFile = /*@__PURE__*/
-  fileDesc("ChJzdmMvdjEvcXVlcnkucHJvdG8SBnN2Yy52MSKHBgoMUXVlcnlSZXF1ZXN0EiIKBmlucHV0cxgBIAMoCzISLnN2Yy52MS5RdWVyeUlucHV0Eg8KB291dHB1dHMYAiADKAkSNgoJc3RhbGVuZXNzGAMgAygLMiMuc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5TdGFsZW5lc3NFbnRyeRIMCgR0YWdzGAQgAygJEj0KDXF1ZXJ5X2NvbnRleHQYBSADKAsyJi5zdmMudjEuUXVlcnlSZXF1ZXN0LlF1ZXJ5Q29udGV4dEVudHJ5EhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEhYKDmNvcnJlbGF0aW9uX2lkGAggASgJEicKA25vdxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQQoPcGxhbm5lcl9vcHRpb25zGAogAygLMiguc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5QbGFubmVyT3B0aW9uc0VudHJ5Eg8KB2V4cGxhaW4YCyABKAgSFAoMaW5jbHVkZV9tZXRhGAwgASgIEhkKEXN0b3JlX3BsYW5fc3RhZ2VzGA0gASgIEg0KBXRyYWNlGA4gASgIEhUKDWRlcGxveW1lbnRfaWQYDyABKAkSLAoEbWV0YRgQIAMoCzIeLnN2Yy52MS5RdWVyeVJlcXVlc3QuTWV0YUVudHJ5GksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaQgoRUXVlcnlDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoKUXVlcnlJbnB1dBIPCgdmZWF0dXJlGAEgASgJEh4KBXR5cGVkGAIgASgLMg0uc3ZjLnYxLlZhbHVlSAASDgoEdGV4dBgDIAEoCUgAEg0KA3JhdxgEIAEoCUgAQgcKBXZhbHVlIqwBCg1RdWVyeVJlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5zdmMudjEuRmVhdHVyZVJlc3VsdBIjCgZlcnJvcnMYAiADKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwSHwoEbWV0YRgDIAEoCzIRLnN2Yy52MS5RdWVyeU1ldGESFgoOZXhwbGFpbl9vdXRwdXQYBCABKAkSGAoQaW5mZXJyZWRfb3V0cHV0cxgFIAMoCSLIAQoNRmVhdHVyZVJlc3VsdBINCgVmaWVsZBgBIAEoCRIcCgV2YWx1ZRgCIAEoCzINLnN2Yy52MS5WYWx1ZRIbCgRwa2V5GAMgASgLMg0uc3ZjLnYxLlZhbHVlEiYKAnRzGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlcnJvchgFIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbBIhCgRtZXRhGAYgASgLMhMuc3ZjLnYxLkZlYXR1cmVNZXRhImYKC0ZlYXR1cmVNZXRhEhsKE2Nob3Nlbl9yZXNvbHZlcl9mcW4YASABKAkSEQoJY2FjaGVfaGl0GAIgASgIEhYKDnByaW1pdGl2ZV90eXBlGAMgASgJEg8KB3ZlcnNpb24YBCABKAUimQMKCVF1ZXJ5TWV0YRI1ChJleGVjdXRpb25fZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNZGVwbG95bWVudF9pZBgCIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgDIAEoCRIYChBlbnZpcm9ubWVudF9uYW1lGAQgASgJEhAKCHF1ZXJ5X2lkGAUgASgJEjMKD3F1ZXJ5X3RpbWVzdGFtcBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcXVlcnlfaGFzaBgHIAEoCRILCgN1cmwYCCABKAkSEAoIdHJhY2VfaWQYCSABKAkSEwoLcGxhbl9zdGFnZXMYCiABKAUSKwoFdHlwZXMYCyADKAsyHC5zdmMudjEuUXVlcnlNZXRhLlR5cGVzRW50cnkSEAoId2FybmluZ3MYDCADKAkaPgoKVHlwZXNFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5zdmMudjEuRGF0YVR5cGU6AjgBIoMBChBRdWVyeUJ1bGtSZXF1ZXN0EiMKBXF1ZXJ5GAEgASgLMhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdBIhCgZpbnB1dHMYAiADKAsyES5zdmMudjEuQnVsa0lucHV0EicKA25vdxgDIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQAoJQnVsa0lucHV0Eg8KB2ZlYXR1cmUYASABKAkSIgoGdmFsdWVzGAIgAygLMhIuc3ZjLnYxLlF1ZXJ5SW5wdXQi3wEKEVF1ZXJ5QnVsa1Jlc3BvbnNlEgwKBHJvd3MYASABKAUSIwoHY29sdW1ucxgCIAMoCzISLnN2Yy52MS5CdWxrQ29sdW1uEiEKBnRhYmxlcxgDIAMoCzIRLnN2Yy52MS5CdWxrVGFibGUSIQoGZXJyb3JzGAQgAygLMhEuc3ZjLnYxLkJ1bGtFcnJvchIfCgRtZXRhGAUgASgLMhEuc3ZjLnYxLlF1ZXJ5TWV0YRIWCg5leHBsYWluX291dHB1dBgGIAEoCRIYChBpbmZlcnJlZF9vdXRwdXRzGAcgAygJIkgKCkJ1bGtDb2x1bW4SDQoFZmllbGQYASABKAkSHQoGdmFsdWVzGAIgAygLMg0uc3ZjLnYxLlZhbHVlEgwKBGhpdHMYAyADKAgiUAoJQnVsa1RhYmxlEg0KBWZpZWxkGAEgASgJEg8KB3BhcmVudHMYAiADKAUSIwoHY29sdW1ucxgDIAMoCzISLnN2Yy52MS5CdWxrQ29sdW1uIjwKCUJ1bGtFcnJvchILCgNyb3cYASABKAUSIgoFZXJyb3IYAiABKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwiQgoPR2V0VHJhY2VSZXF1ZXN0EhIKCHRyYWNlX2lkGAEgASgJSAASEgoIcXVlcnlfaWQYAiABKAlIAEIHCgV0cmFjZSI0ChBHZXRUcmFjZVJlc3BvbnNlEiAKBXNwYW5zGAEgAygLMhEuc3ZjLnYxLlRyYWNlU3BhbiKOAwoJVHJhY2VTcGFuEhAKCHRyYWNlX2lkGAEgASgJEg8KB3NwYW5faWQYAiABKAkSFgoOcGFyZW50X3NwYW5faWQYAyABKAkSIwoEa2luZBgEIAEoDjIVLnN2Yy52MS5UcmFjZVNwYW5LaW5kEgwKBG5hbWUYBSABKAkSLgoKc3RhcnRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoIZHVyYXRpb24YByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFZXJyb3IYCCABKAkSNQoKYXR0cmlidXRlcxgJIAMoCzIhLnN2Yy52MS5UcmFjZVNwYW4uQXR0cmlidXRlc0VudHJ5EhAKCHF1ZXJ5X2lkGAogASgJEhUKDWRlcGxveW1lbnRfaWQYCyABKAkSFAoMc2VydmljZV9uYW1lGAwgASgJGjEKD0F0dHJpYnV0ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiwKGEdldFF1ZXJ5UnVuU3RhZ2VzUmVxdWVzdBIQCghxdWVyeV9pZBgBIAEoCSI+ChlHZXRRdWVyeVJ1blN0YWdlc1Jlc3BvbnNlEiEKBnN0YWdlcxgBIAMoCzIRLnN2Yy52MS5QbGFuU3RhZ2UieAoJUGxhblN0YWdlEg0KBXN0YWdlGAEgASgFEgwKBGtpbmQYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSDAoEcGF0aBgEIAEoCRIMCgRyb3dzGAUgASgFEg8KB2NvbHVtbnMYBiADKAkSDwoHb21pdHRlZBgHIAEoCSJlChtHZXRRdWVyeVJ1blN0YWdlUm93c1JlcXVlc3QSEAoIcXVlcnlfaWQYASABKAkSDQoFc3RhZ2UYAiABKAUSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiWwocR2V0UXVlcnlSdW5TdGFnZVJvd3NSZXNwb25zZRIiCgRyb3dzGAEgAygLMhQuc3ZjLnYxLlBsYW5TdGFnZVJvdxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkimwEKDFBsYW5TdGFnZVJvdxILCgNyb3cYASABKAUSHQoGdmFsdWVzGAIgAygLMg0uc3ZjLnYxLlZhbHVlEjAKBmVycm9ycxgDIAMoCzIgLnN2Yy52MS5QbGFuU3RhZ2VSb3cuRXJyb3JzRW50cnkaLQoLRXJyb3JzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI4ChVHZXRRdWVyeVJ1bkxvZ1JlcXVlc3QSEAoIcXVlcnlfaWQYASABKAkSDQoFbGltaXQYAiABKAUiOwoWR2V0UXVlcnlSdW5Mb2dSZXNwb25zZRIhCgVsaW5lcxgBIAMoCzISLnN2Yy52MS5SdW5Mb2dMaW5lInUKClJ1bkxvZ0xpbmUSKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbGV2ZWwYAiABKAkSDgoGbG9nZ2VyGAMgASgJEhAKCHJlc29sdmVyGAQgASgJEgwKBHRleHQYBSABKAkqnwIKDVRyYWNlU3BhbktpbmQSHwobVFJBQ0VfU1BBTl9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXVFJBQ0VfU1BBTl9LSU5EX0dBVEVXQVkQARIYChRUUkFDRV9TUEFOX0tJTkRfUExBThACEhYKElRSQUNFX1NQQU5fS0lORF9PUBADEhoKFlRSQUNFX1NQQU5fS0lORF9XT1JLRVIQBBIXChNUUkFDRV9TUEFOX0tJTkRfU1FMEAUSGQoVVFJBQ0VfU1BBTl9LSU5EX1NUT1JFEAYSFwoTVFJBQ0VfU1BBTl9LSU5EX0FQUBAHEhwKGFRSQUNFX1NQQU5fS0lORF9ERUxJVkVSWRAIEhcKE1RSQUNFX1NQQU5fS0lORF9KT0IQCTKRBAoMUXVlcnlTZXJ2aWNlEkEKBVF1ZXJ5EhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdBoVLnN2Yy52MS5RdWVyeVJlc3BvbnNlIguItRgEkLUYgICABBJNCglRdWVyeUJ1bGsSGC5zdmMudjEuUXVlcnlCdWxrUmVxdWVzdBoZLnN2Yy52MS5RdWVyeUJ1bGtSZXNwb25zZSILiLUYBJC1GICAgBASRgoIR2V0VHJhY2USFy5zdmMudjEuR2V0VHJhY2VSZXF1ZXN0Ghguc3ZjLnYxLkdldFRyYWNlUmVzcG9uc2UiB5ACAYi1GAQSYQoRR2V0UXVlcnlSdW5TdGFnZXMSIC5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZXNSZXF1ZXN0GiEuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VzUmVzcG9uc2UiB5ACAYi1GAQSagoUR2V0UXVlcnlSdW5TdGFnZVJvd3MSIy5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZVJvd3NSZXF1ZXN0GiQuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVzcG9uc2UiB5ACAYi1GAQSWAoOR2V0UXVlcnlSdW5Mb2cSHS5zdmMudjEuR2V0UXVlcnlSdW5Mb2dSZXF1ZXN0Gh4uc3ZjLnYxLkdldFF1ZXJ5UnVuTG9nUmVzcG9uc2UiB5ACAYi1GARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
+  fileDesc("ChJzdmMvdjEvcXVlcnkucHJvdG8SBnN2Yy52MSKHBgoMUXVlcnlSZXF1ZXN0EiIKBmlucHV0cxgBIAMoCzISLnN2Yy52MS5RdWVyeUlucHV0Eg8KB291dHB1dHMYAiADKAkSNgoJc3RhbGVuZXNzGAMgAygLMiMuc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5TdGFsZW5lc3NFbnRyeRIMCgR0YWdzGAQgAygJEj0KDXF1ZXJ5X2NvbnRleHQYBSADKAsyJi5zdmMudjEuUXVlcnlSZXF1ZXN0LlF1ZXJ5Q29udGV4dEVudHJ5EhIKCnF1ZXJ5X25hbWUYBiABKAkSGgoScXVlcnlfbmFtZV92ZXJzaW9uGAcgASgJEhYKDmNvcnJlbGF0aW9uX2lkGAggASgJEicKA25vdxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQQoPcGxhbm5lcl9vcHRpb25zGAogAygLMiguc3ZjLnYxLlF1ZXJ5UmVxdWVzdC5QbGFubmVyT3B0aW9uc0VudHJ5Eg8KB2V4cGxhaW4YCyABKAgSFAoMaW5jbHVkZV9tZXRhGAwgASgIEhkKEXN0b3JlX3BsYW5fc3RhZ2VzGA0gASgIEg0KBXRyYWNlGA4gASgIEhUKDWRlcGxveW1lbnRfaWQYDyABKAkSLAoEbWV0YRgQIAMoCzIeLnN2Yy52MS5RdWVyeVJlcXVlc3QuTWV0YUVudHJ5GksKDlN0YWxlbmVzc0VudHJ5EgsKA2tleRgBIAEoCRIoCgV2YWx1ZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjoCOAEaQgoRUXVlcnlDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlOgI4ARo1ChNQbGFubmVyT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoKUXVlcnlJbnB1dBIPCgdmZWF0dXJlGAEgASgJEh4KBXR5cGVkGAIgASgLMg0uc3ZjLnYxLlZhbHVlSAASDgoEdGV4dBgDIAEoCUgAEg0KA3JhdxgEIAEoCUgAQgcKBXZhbHVlIqwBCg1RdWVyeVJlc3BvbnNlEiMKBGRhdGEYASADKAsyFS5zdmMudjEuRmVhdHVyZVJlc3VsdBIjCgZlcnJvcnMYAiADKAsyEy5zdmMudjEuRXJyb3JEZXRhaWwSHwoEbWV0YRgDIAEoCzIRLnN2Yy52MS5RdWVyeU1ldGESFgoOZXhwbGFpbl9vdXRwdXQYBCABKAkSGAoQaW5mZXJyZWRfb3V0cHV0cxgFIAMoCSI6ChFRdWVyeU11bHRpUmVxdWVzdBIlCgdxdWVyaWVzGAEgAygLMhQuc3ZjLnYxLlF1ZXJ5UmVxdWVzdCI8ChJRdWVyeU11bHRpUmVzcG9uc2USJgoIb3V0Y29tZXMYASADKAsyFC5zdmMudjEuUXVlcnlPdXRjb21lIm0KDFF1ZXJ5T3V0Y29tZRIpCghyZXNwb25zZRgBIAEoCzIVLnN2Yy52MS5RdWVyeVJlc3BvbnNlSAASJwoHZmFpbHVyZRgCIAEoCzIULnN2Yy52MS5RdWVyeUZhaWx1cmVIAEIJCgdvdXRjb21lIlIKDFF1ZXJ5RmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSIwoGZXJyb3JzGAMgAygLMhMuc3ZjLnYxLkVycm9yRGV0YWlsIsgBCg1GZWF0dXJlUmVzdWx0Eg0KBWZpZWxkGAEgASgJEhwKBXZhbHVlGAIgASgLMg0uc3ZjLnYxLlZhbHVlEhsKBHBrZXkYAyABKAsyDS5zdmMudjEuVmFsdWUSJgoCdHMYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiIKBWVycm9yGAUgASgLMhMuc3ZjLnYxLkVycm9yRGV0YWlsEiEKBG1ldGEYBiABKAsyEy5zdmMudjEuRmVhdHVyZU1ldGEiZgoLRmVhdHVyZU1ldGESGwoTY2hvc2VuX3Jlc29sdmVyX2ZxbhgBIAEoCRIRCgljYWNoZV9oaXQYAiABKAgSFgoOcHJpbWl0aXZlX3R5cGUYAyABKAkSDwoHdmVyc2lvbhgEIAEoBSKZAwoJUXVlcnlNZXRhEjUKEmV4ZWN1dGlvbl9kdXJhdGlvbhgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIVCg1kZXBsb3ltZW50X2lkGAIgASgJEhYKDmVudmlyb25tZW50X2lkGAMgASgJEhgKEGVudmlyb25tZW50X25hbWUYBCABKAkSEAoIcXVlcnlfaWQYBSABKAkSMwoPcXVlcnlfdGltZXN0YW1wGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpxdWVyeV9oYXNoGAcgASgJEgsKA3VybBgIIAEoCRIQCgh0cmFjZV9pZBgJIAEoCRITCgtwbGFuX3N0YWdlcxgKIAEoBRIrCgV0eXBlcxgLIAMoCzIcLnN2Yy52MS5RdWVyeU1ldGEuVHlwZXNFbnRyeRIQCgh3YXJuaW5ncxgMIAMoCRo+CgpUeXBlc0VudHJ5EgsKA2tleRgBIAEoCRIfCgV2YWx1ZRgCIAEoCzIQLnN2Yy52MS5EYXRhVHlwZToCOAEigwEKEFF1ZXJ5QnVsa1JlcXVlc3QSIwoFcXVlcnkYASABKAsyFC5zdmMudjEuUXVlcnlSZXF1ZXN0EiEKBmlucHV0cxgCIAMoCzIRLnN2Yy52MS5CdWxrSW5wdXQSJwoDbm93GAMgAygLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJACglCdWxrSW5wdXQSDwoHZmVhdHVyZRgBIAEoCRIiCgZ2YWx1ZXMYAiADKAsyEi5zdmMudjEuUXVlcnlJbnB1dCLfAQoRUXVlcnlCdWxrUmVzcG9uc2USDAoEcm93cxgBIAEoBRIjCgdjb2x1bW5zGAIgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4SIQoGdGFibGVzGAMgAygLMhEuc3ZjLnYxLkJ1bGtUYWJsZRIhCgZlcnJvcnMYBCADKAsyES5zdmMudjEuQnVsa0Vycm9yEh8KBG1ldGEYBSABKAsyES5zdmMudjEuUXVlcnlNZXRhEhYKDmV4cGxhaW5fb3V0cHV0GAYgASgJEhgKEGluZmVycmVkX291dHB1dHMYByADKAkiSAoKQnVsa0NvbHVtbhINCgVmaWVsZBgBIAEoCRIdCgZ2YWx1ZXMYAiADKAsyDS5zdmMudjEuVmFsdWUSDAoEaGl0cxgDIAMoCCJQCglCdWxrVGFibGUSDQoFZmllbGQYASABKAkSDwoHcGFyZW50cxgCIAMoBRIjCgdjb2x1bW5zGAMgAygLMhIuc3ZjLnYxLkJ1bGtDb2x1bW4iPAoJQnVsa0Vycm9yEgsKA3JvdxgBIAEoBRIiCgVlcnJvchgCIAEoCzITLnN2Yy52MS5FcnJvckRldGFpbCJCCg9HZXRUcmFjZVJlcXVlc3QSEgoIdHJhY2VfaWQYASABKAlIABISCghxdWVyeV9pZBgCIAEoCUgAQgcKBXRyYWNlIjQKEEdldFRyYWNlUmVzcG9uc2USIAoFc3BhbnMYASADKAsyES5zdmMudjEuVHJhY2VTcGFuIo4DCglUcmFjZVNwYW4SEAoIdHJhY2VfaWQYASABKAkSDwoHc3Bhbl9pZBgCIAEoCRIWCg5wYXJlbnRfc3Bhbl9pZBgDIAEoCRIjCgRraW5kGAQgASgOMhUuc3ZjLnYxLlRyYWNlU3BhbktpbmQSDAoEbmFtZRgFIAEoCRIuCgpzdGFydF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCghkdXJhdGlvbhgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhINCgVlcnJvchgIIAEoCRI1CgphdHRyaWJ1dGVzGAkgAygLMiEuc3ZjLnYxLlRyYWNlU3Bhbi5BdHRyaWJ1dGVzRW50cnkSEAoIcXVlcnlfaWQYCiABKAkSFQoNZGVwbG95bWVudF9pZBgLIAEoCRIUCgxzZXJ2aWNlX25hbWUYDCABKAkaMQoPQXR0cmlidXRlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLAoYR2V0UXVlcnlSdW5TdGFnZXNSZXF1ZXN0EhAKCHF1ZXJ5X2lkGAEgASgJIj4KGUdldFF1ZXJ5UnVuU3RhZ2VzUmVzcG9uc2USIQoGc3RhZ2VzGAEgAygLMhEuc3ZjLnYxLlBsYW5TdGFnZSJ4CglQbGFuU3RhZ2USDQoFc3RhZ2UYASABKAUSDAoEa2luZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIMCgRwYXRoGAQgASgJEgwKBHJvd3MYBSABKAUSDwoHY29sdW1ucxgGIAMoCRIPCgdvbWl0dGVkGAcgASgJImUKG0dldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVxdWVzdBIQCghxdWVyeV9pZBgBIAEoCRINCgVzdGFnZRgCIAEoBRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJbChxHZXRRdWVyeVJ1blN0YWdlUm93c1Jlc3BvbnNlEiIKBHJvd3MYASADKAsyFC5zdmMudjEuUGxhblN0YWdlUm93EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKbAQoMUGxhblN0YWdlUm93EgsKA3JvdxgBIAEoBRIdCgZ2YWx1ZXMYAiADKAsyDS5zdmMudjEuVmFsdWUSMAoGZXJyb3JzGAMgAygLMiAuc3ZjLnYxLlBsYW5TdGFnZVJvdy5FcnJvcnNFbnRyeRotCgtFcnJvcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjgKFUdldFF1ZXJ5UnVuTG9nUmVxdWVzdBIQCghxdWVyeV9pZBgBIAEoCRINCgVsaW1pdBgCIAEoBSI7ChZHZXRRdWVyeVJ1bkxvZ1Jlc3BvbnNlEiEKBWxpbmVzGAEgAygLMhIuc3ZjLnYxLlJ1bkxvZ0xpbmUidQoKUnVuTG9nTGluZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVsZXZlbBgCIAEoCRIOCgZsb2dnZXIYAyABKAkSEAoIcmVzb2x2ZXIYBCABKAkSDAoEdGV4dBgFIAEoCSqfAgoNVHJhY2VTcGFuS2luZBIfChtUUkFDRV9TUEFOX0tJTkRfVU5TUEVDSUZJRUQQABIbChdUUkFDRV9TUEFOX0tJTkRfR0FURVdBWRABEhgKFFRSQUNFX1NQQU5fS0lORF9QTEFOEAISFgoSVFJBQ0VfU1BBTl9LSU5EX09QEAMSGgoWVFJBQ0VfU1BBTl9LSU5EX1dPUktFUhAEEhcKE1RSQUNFX1NQQU5fS0lORF9TUUwQBRIZChVUUkFDRV9TUEFOX0tJTkRfU1RPUkUQBhIXChNUUkFDRV9TUEFOX0tJTkRfQVBQEAcSHAoYVFJBQ0VfU1BBTl9LSU5EX0RFTElWRVJZEAgSFwoTVFJBQ0VfU1BBTl9LSU5EX0pPQhAJMuMECgxRdWVyeVNlcnZpY2USQQoFUXVlcnkSFC5zdmMudjEuUXVlcnlSZXF1ZXN0GhUuc3ZjLnYxLlF1ZXJ5UmVzcG9uc2UiC4i1GASQtRiAgIAEEk0KCVF1ZXJ5QnVsaxIYLnN2Yy52MS5RdWVyeUJ1bGtSZXF1ZXN0Ghkuc3ZjLnYxLlF1ZXJ5QnVsa1Jlc3BvbnNlIguItRgEkLUYgICAEBJQCgpRdWVyeU11bHRpEhkuc3ZjLnYxLlF1ZXJ5TXVsdGlSZXF1ZXN0Ghouc3ZjLnYxLlF1ZXJ5TXVsdGlSZXNwb25zZSILiLUYBJC1GICAgAQSRgoIR2V0VHJhY2USFy5zdmMudjEuR2V0VHJhY2VSZXF1ZXN0Ghguc3ZjLnYxLkdldFRyYWNlUmVzcG9uc2UiB5ACAYi1GAQSYQoRR2V0UXVlcnlSdW5TdGFnZXMSIC5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZXNSZXF1ZXN0GiEuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VzUmVzcG9uc2UiB5ACAYi1GAQSagoUR2V0UXVlcnlSdW5TdGFnZVJvd3MSIy5zdmMudjEuR2V0UXVlcnlSdW5TdGFnZVJvd3NSZXF1ZXN0GiQuc3ZjLnYxLkdldFF1ZXJ5UnVuU3RhZ2VSb3dzUmVzcG9uc2UiB5ACAYi1GAQSWAoOR2V0UXVlcnlSdW5Mb2cSHS5zdmMudjEuR2V0UXVlcnlSdW5Mb2dSZXF1ZXN0Gh4uc3ZjLnYxLkdldFF1ZXJ5UnVuTG9nUmVzcG9uc2UiB5ACAYi1GARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_options, file_svc_v1_value]);
 
 /**
  * Request of Query. Names may be relative to the first input's namespace, absolute with a leading
@@ -485,6 +485,197 @@ export const QueryResponseSchema: GenMessage<QueryResponse, {jsonType: QueryResp
   messageDesc(file_svc_v1_query, 2);
 
 /**
+ * Request of QueryMulti.
+ *
+ * @generated from message svc.v1.QueryMultiRequest
+ */
+export type QueryMultiRequest = Message<"svc.v1.QueryMultiRequest"> & {
+  /**
+   * The queries, 1 to 100.
+   *
+   * @generated from field: repeated svc.v1.QueryRequest queries = 1;
+   */
+  queries: QueryRequest[];
+};
+
+/**
+ * Request of QueryMulti.
+ *
+ * @generated from message svc.v1.QueryMultiRequest
+ */
+export type QueryMultiRequestJson = {
+  /**
+   * The queries, 1 to 100.
+   *
+   * @generated from field: repeated svc.v1.QueryRequest queries = 1;
+   */
+  queries?: QueryRequestJson[];
+};
+
+/**
+ * Describes the message svc.v1.QueryMultiRequest.
+ * Use `create(QueryMultiRequestSchema)` to create a new message.
+ */
+export const QueryMultiRequestSchema: GenMessage<QueryMultiRequest, {jsonType: QueryMultiRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 3);
+
+/**
+ * Response of QueryMulti.
+ *
+ * @generated from message svc.v1.QueryMultiResponse
+ */
+export type QueryMultiResponse = Message<"svc.v1.QueryMultiResponse"> & {
+  /**
+   * What came of each query, in the order of the request.
+   *
+   * @generated from field: repeated svc.v1.QueryOutcome outcomes = 1;
+   */
+  outcomes: QueryOutcome[];
+};
+
+/**
+ * Response of QueryMulti.
+ *
+ * @generated from message svc.v1.QueryMultiResponse
+ */
+export type QueryMultiResponseJson = {
+  /**
+   * What came of each query, in the order of the request.
+   *
+   * @generated from field: repeated svc.v1.QueryOutcome outcomes = 1;
+   */
+  outcomes?: QueryOutcomeJson[];
+};
+
+/**
+ * Describes the message svc.v1.QueryMultiResponse.
+ * Use `create(QueryMultiResponseSchema)` to create a new message.
+ */
+export const QueryMultiResponseSchema: GenMessage<QueryMultiResponse, {jsonType: QueryMultiResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 4);
+
+/**
+ * What came of one of several queries.
+ *
+ * @generated from message svc.v1.QueryOutcome
+ */
+export type QueryOutcome = Message<"svc.v1.QueryOutcome"> & {
+  /**
+   * Its answer, or why it has none.
+   *
+   * @generated from oneof svc.v1.QueryOutcome.outcome
+   */
+  outcome: {
+    /**
+     * The answer.
+     *
+     * @generated from field: svc.v1.QueryResponse response = 1;
+     */
+    value: QueryResponse;
+    case: "response";
+  } | {
+    /**
+     * The errors of a query that was refused.
+     *
+     * @generated from field: svc.v1.QueryFailure failure = 2;
+     */
+    value: QueryFailure;
+    case: "failure";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * What came of one of several queries.
+ *
+ * @generated from message svc.v1.QueryOutcome
+ */
+export type QueryOutcomeJson = {
+  /**
+   * The answer.
+   *
+   * @generated from field: svc.v1.QueryResponse response = 1;
+   */
+  response?: QueryResponseJson;
+
+  /**
+   * The errors of a query that was refused.
+   *
+   * @generated from field: svc.v1.QueryFailure failure = 2;
+   */
+  failure?: QueryFailureJson;
+};
+
+/**
+ * Describes the message svc.v1.QueryOutcome.
+ * Use `create(QueryOutcomeSchema)` to create a new message.
+ */
+export const QueryOutcomeSchema: GenMessage<QueryOutcome, {jsonType: QueryOutcomeJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 5);
+
+/**
+ * Why a query was refused.
+ *
+ * @generated from message svc.v1.QueryFailure
+ */
+export type QueryFailure = Message<"svc.v1.QueryFailure"> & {
+  /**
+   * Connect's name of the code: `invalid_argument`.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * The message for people.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * Everything that is wrong.
+   *
+   * @generated from field: repeated svc.v1.ErrorDetail errors = 3;
+   */
+  errors: ErrorDetail[];
+};
+
+/**
+ * Why a query was refused.
+ *
+ * @generated from message svc.v1.QueryFailure
+ */
+export type QueryFailureJson = {
+  /**
+   * Connect's name of the code: `invalid_argument`.
+   *
+   * @generated from field: string code = 1;
+   */
+  code?: string;
+
+  /**
+   * The message for people.
+   *
+   * @generated from field: string message = 2;
+   */
+  message?: string;
+
+  /**
+   * Everything that is wrong.
+   *
+   * @generated from field: repeated svc.v1.ErrorDetail errors = 3;
+   */
+  errors?: ErrorDetailJson[];
+};
+
+/**
+ * Describes the message svc.v1.QueryFailure.
+ * Use `create(QueryFailureSchema)` to create a new message.
+ */
+export const QueryFailureSchema: GenMessage<QueryFailure, {jsonType: QueryFailureJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_query, 6);
+
+/**
  * The value of one feature.
  *
  * @generated from message svc.v1.FeatureResult
@@ -587,7 +778,7 @@ export type FeatureResultJson = {
  * Use `create(FeatureResultSchema)` to create a new message.
  */
 export const FeatureResultSchema: GenMessage<FeatureResult, {jsonType: FeatureResultJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 3);
+  messageDesc(file_svc_v1_query, 7);
 
 /**
  * Origin of a value.
@@ -664,7 +855,7 @@ export type FeatureMetaJson = {
  * Use `create(FeatureMetaSchema)` to create a new message.
  */
 export const FeatureMetaSchema: GenMessage<FeatureMeta, {jsonType: FeatureMetaJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 4);
+  messageDesc(file_svc_v1_query, 8);
 
 /**
  * Metadata of an answered query.
@@ -865,7 +1056,7 @@ export type QueryMetaJson = {
  * Use `create(QueryMetaSchema)` to create a new message.
  */
 export const QueryMetaSchema: GenMessage<QueryMeta, {jsonType: QueryMetaJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 5);
+  messageDesc(file_svc_v1_query, 9);
 
 /**
  * Request of QueryBulk.
@@ -934,7 +1125,7 @@ export type QueryBulkRequestJson = {
  * Use `create(QueryBulkRequestSchema)` to create a new message.
  */
 export const QueryBulkRequestSchema: GenMessage<QueryBulkRequest, {jsonType: QueryBulkRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 6);
+  messageDesc(file_svc_v1_query, 10);
 
 /**
  * One input column of a bulk query.
@@ -983,7 +1174,7 @@ export type BulkInputJson = {
  * Use `create(BulkInputSchema)` to create a new message.
  */
 export const BulkInputSchema: GenMessage<BulkInput, {jsonType: BulkInputJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 7);
+  messageDesc(file_svc_v1_query, 11);
 
 /**
  * Response of QueryBulk.
@@ -1102,7 +1293,7 @@ export type QueryBulkResponseJson = {
  * Use `create(QueryBulkResponseSchema)` to create a new message.
  */
 export const QueryBulkResponseSchema: GenMessage<QueryBulkResponse, {jsonType: QueryBulkResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 8);
+  messageDesc(file_svc_v1_query, 12);
 
 /**
  * A column of a bulk answer.
@@ -1165,7 +1356,7 @@ export type BulkColumnJson = {
  * Use `create(BulkColumnSchema)` to create a new message.
  */
 export const BulkColumnSchema: GenMessage<BulkColumn, {jsonType: BulkColumnJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 9);
+  messageDesc(file_svc_v1_query, 13);
 
 /**
  * The rows of a has-many output of a bulk answer.
@@ -1228,7 +1419,7 @@ export type BulkTableJson = {
  * Use `create(BulkTableSchema)` to create a new message.
  */
 export const BulkTableSchema: GenMessage<BulkTable, {jsonType: BulkTableJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 10);
+  messageDesc(file_svc_v1_query, 14);
 
 /**
  * An error of one row.
@@ -1277,7 +1468,7 @@ export type BulkErrorJson = {
  * Use `create(BulkErrorSchema)` to create a new message.
  */
 export const BulkErrorSchema: GenMessage<BulkError, {jsonType: BulkErrorJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 11);
+  messageDesc(file_svc_v1_query, 15);
 
 /**
  * Request of GetTrace.
@@ -1335,7 +1526,7 @@ export type GetTraceRequestJson = {
  * Use `create(GetTraceRequestSchema)` to create a new message.
  */
 export const GetTraceRequestSchema: GenMessage<GetTraceRequest, {jsonType: GetTraceRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 12);
+  messageDesc(file_svc_v1_query, 16);
 
 /**
  * Response of GetTrace.
@@ -1370,7 +1561,7 @@ export type GetTraceResponseJson = {
  * Use `create(GetTraceResponseSchema)` to create a new message.
  */
 export const GetTraceResponseSchema: GenMessage<GetTraceResponse, {jsonType: GetTraceResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 13);
+  messageDesc(file_svc_v1_query, 17);
 
 /**
  * A timed part of the work on a query.
@@ -1561,7 +1752,7 @@ export type TraceSpanJson = {
  * Use `create(TraceSpanSchema)` to create a new message.
  */
 export const TraceSpanSchema: GenMessage<TraceSpan, {jsonType: TraceSpanJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 14);
+  messageDesc(file_svc_v1_query, 18);
 
 /**
  * Request of GetQueryRunStages.
@@ -1596,7 +1787,7 @@ export type GetQueryRunStagesRequestJson = {
  * Use `create(GetQueryRunStagesRequestSchema)` to create a new message.
  */
 export const GetQueryRunStagesRequestSchema: GenMessage<GetQueryRunStagesRequest, {jsonType: GetQueryRunStagesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 15);
+  messageDesc(file_svc_v1_query, 19);
 
 /**
  * Response of GetQueryRunStages.
@@ -1631,7 +1822,7 @@ export type GetQueryRunStagesResponseJson = {
  * Use `create(GetQueryRunStagesResponseSchema)` to create a new message.
  */
 export const GetQueryRunStagesResponseSchema: GenMessage<GetQueryRunStagesResponse, {jsonType: GetQueryRunStagesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 16);
+  messageDesc(file_svc_v1_query, 20);
 
 /**
  * The result of a step of a plan.
@@ -1752,7 +1943,7 @@ export type PlanStageJson = {
  * Use `create(PlanStageSchema)` to create a new message.
  */
 export const PlanStageSchema: GenMessage<PlanStage, {jsonType: PlanStageJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 17);
+  messageDesc(file_svc_v1_query, 21);
 
 /**
  * Request of GetQueryRunStageRows.
@@ -1829,7 +2020,7 @@ export type GetQueryRunStageRowsRequestJson = {
  * Use `create(GetQueryRunStageRowsRequestSchema)` to create a new message.
  */
 export const GetQueryRunStageRowsRequestSchema: GenMessage<GetQueryRunStageRowsRequest, {jsonType: GetQueryRunStageRowsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 18);
+  messageDesc(file_svc_v1_query, 22);
 
 /**
  * Response of GetQueryRunStageRows.
@@ -1878,7 +2069,7 @@ export type GetQueryRunStageRowsResponseJson = {
  * Use `create(GetQueryRunStageRowsResponseSchema)` to create a new message.
  */
 export const GetQueryRunStageRowsResponseSchema: GenMessage<GetQueryRunStageRowsResponse, {jsonType: GetQueryRunStageRowsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 19);
+  messageDesc(file_svc_v1_query, 23);
 
 /**
  * A row of a step's result.
@@ -1943,7 +2134,7 @@ export type PlanStageRowJson = {
  * Use `create(PlanStageRowSchema)` to create a new message.
  */
 export const PlanStageRowSchema: GenMessage<PlanStageRow, {jsonType: PlanStageRowJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 20);
+  messageDesc(file_svc_v1_query, 24);
 
 /**
  * Request of GetQueryRunLog.
@@ -1992,7 +2183,7 @@ export type GetQueryRunLogRequestJson = {
  * Use `create(GetQueryRunLogRequestSchema)` to create a new message.
  */
 export const GetQueryRunLogRequestSchema: GenMessage<GetQueryRunLogRequest, {jsonType: GetQueryRunLogRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 21);
+  messageDesc(file_svc_v1_query, 25);
 
 /**
  * Response of GetQueryRunLog.
@@ -2027,7 +2218,7 @@ export type GetQueryRunLogResponseJson = {
  * Use `create(GetQueryRunLogResponseSchema)` to create a new message.
  */
 export const GetQueryRunLogResponseSchema: GenMessage<GetQueryRunLogResponse, {jsonType: GetQueryRunLogResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 22);
+  messageDesc(file_svc_v1_query, 26);
 
 /**
  * A line that a resolver printed or logged.
@@ -2118,7 +2309,7 @@ export type RunLogLineJson = {
  * Use `create(RunLogLineSchema)` to create a new message.
  */
 export const RunLogLineSchema: GenMessage<RunLogLine, {jsonType: RunLogLineJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_query, 23);
+  messageDesc(file_svc_v1_query, 27);
 
 /**
  * Kinds of work.
@@ -2243,6 +2434,18 @@ export const QueryService: GenService<{
     methodKind: "unary";
     input: typeof QueryBulkRequestSchema;
     output: typeof QueryBulkResponseSchema;
+  },
+  /**
+   * Runs several queries at once, each like Query: one that is wrong is refused by itself, beside
+   * the answers of the others. What no query can be run for, such as a deployment that there is
+   * not, fails all of them. INVALID_ARGUMENT for none, or more than 100.
+   *
+   * @generated from rpc svc.v1.QueryService.QueryMulti
+   */
+  queryMulti: {
+    methodKind: "unary";
+    input: typeof QueryMultiRequestSchema;
+    output: typeof QueryMultiResponseSchema;
   },
   /**
    * The spans of a traced query, by start time. NOT_FOUND when there are none: the query was not

@@ -54,7 +54,11 @@ export default defineCommand({
         { key: "environment", name: "Environment", setting: environment },
         { key: "environment_name", name: "Environment Name", setting: service(learned.environmentName) },
         { key: "api_server", name: "API Server", setting: settings.apiServer },
-        { key: "grpc_api_server", name: "GRPC API Server", setting: settings.grpcServer },
+        {
+          key: "grpc_api_server",
+          name: "GRPC API Server",
+          setting: settings.grpcServer.source.kind === "default" && learned.grpcServer ? service(learned.grpcServer) : settings.grpcServer,
+        },
         {
           key: "query_server",
           name: "Query Server",
@@ -105,6 +109,7 @@ const VARIABLES = [
 interface ServerFacts {
   readonly environment: string | undefined;
   readonly environmentName: string | undefined;
+  readonly grpcServer: string | undefined;
   readonly engines: Readonly<Record<string, string>>;
   readonly onlyEngine: string | undefined;
 }
@@ -114,7 +119,13 @@ interface ServerFacts {
  * server does not answer.
  */
 async function fetchServerFacts({ api, http, progress, settings }: Context): Promise<ServerFacts> {
-  const nothing: ServerFacts = { environment: undefined, environmentName: undefined, engines: {}, onlyEngine: undefined };
+  const nothing: ServerFacts = {
+    environment: undefined,
+    environmentName: undefined,
+    grpcServer: undefined,
+    engines: {},
+    onlyEngine: undefined,
+  };
   const { accessToken, clientId, clientSecret } = await settings();
   if (accessToken.value === undefined && (clientId.value === undefined || clientSecret.value === undefined)) return nothing;
   try {
@@ -125,6 +136,7 @@ async function fetchServerFacts({ api, http, progress, settings }: Context): Pro
     return {
       environment: me.environmentId,
       environmentName: me.environmentName,
+      grpcServer: me.grpcServer,
       engines: { ...engines, [me.environmentName]: engines[me.environmentId] ?? "" },
       onlyEngine: addresses.length === 1 ? addresses[0] : undefined,
     };

@@ -44,6 +44,7 @@ const FIELDS: FieldViews<Deployment> = {
   },
   ciJobUrl: "CI job",
   repositoryUrl: "Repository",
+  notebookFiles: { header: "Of notebooks", ifAny: true },
   profiling: "Profiling",
   createdAt: "Created",
   updatedAt: "Updated",

@@ -32,6 +32,8 @@ interface Started {
   readonly pid: number;
   readonly data_dir: string;
   readonly detached: boolean;
+  /** The server's address for gRPC. */
+  readonly grpc_url: string;
   /** Folder of the releases that the server offers. */
   readonly releases?: string;
   /**
@@ -50,6 +52,7 @@ interface Started {
 const startFlags = {
   host: text("address to bind", { default: "127.0.0.1", placeholder: "<address>" }),
   port: int("port to bind; 0 is any free one", { default: DEFAULT_PORT }),
+  grpcPort: int("port for gRPC; 0 is any free one", { defaultText: "the one after --port" }),
   ...dataDirFlag,
   detach: bool("run in the background"),
   new: bool("begin with an empty platform; the files of the one before are set aside in the data directory, none is deleted"),
@@ -87,6 +90,8 @@ export default defineCommand({
     "--port, and this machine is served without it at a free port of 127.0.0.1; a renewed certificate counts from the next start. A proxy on this machine passes on the Host " +
     "header, and says `X-Forwarded-Proto: https`. --allowed-host names the server as others do, in both cases. --insecure-http goes without TLS: whoever can listen on the way " +
     "reads secrets, tokens and data, so it is for networks such as that of containers on one machine. Calls and pages need credentials, wherever they come from.\n\n" +
+    "The same services answer calls of gRPC at a port of their own (--grpc-port), with TLS where --port has it: by default the port after --port, or a free one when another program " +
+    "has that; `svc config` prints it. grpc.health.v1.Health and reflection answer anyone; all other calls need the header `authorization: Bearer <token>`.\n\n" +
     "A load balancer asks /health/ready, which answers 200 or 503; /health says that the process lives. With --drain the server goes on serving for that long after " +
     "it was told to stop, while /health/ready already answers 503.\n\n" +
     "/metrics has counters for Prometheus, with a token of the whole team that may read; with --metrics-open programs on this machine need none.\n\n" +
@@ -113,7 +118,7 @@ export default defineCommand({
     { run: "svc server start --releases ./releases --host 0.0.0.0", does: "A mirror: curl -fsSL http://<host>:5757/install.sh | sh" },
   ],
   flags: startFlags,
-  check({ allowedHost, drain, insecureHttp, port, store, tlsCert, tlsKey }) {
+  check({ allowedHost, drain, grpcPort, insecureHttp, port, store, tlsCert, tlsKey }) {
     if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError("--tls-cert and --tls-key go together");
     if (insecureHttp && tlsCert !== undefined) throw new UsageError("--insecure-http and --tls-cert exclude each other");
 
@@ -123,7 +128,9 @@ export default defineCommand({
       if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host))
         throw new UsageError(`--allowed-host ${host}: expected a host name, with its port where that is not 80 or 443`);
     if (drain > MAX_DRAIN_MS) throw new UsageError("--drain: expected an hour at most");
-    if (port < 0 || port > 65_535) throw new UsageError(`--port ${port}: expected 0 to 65535`);
+    for (const [flag, given] of Object.entries({ "--port": port, "--grpc-port": grpcPort ?? 0 }))
+      if (given < 0 || given > 65_535) throw new UsageError(`${flag} ${given}: expected 0 to 65535`);
+    if (grpcPort === port && port !== 0) throw new UsageError("--grpc-port and --port are the same: gRPC has a port of its own");
   },
   run(context, input): Promise<Started> | AsyncIterable<Started> {
     return input.detach ? startDetached(context, input) : serve(context, input);
@@ -132,6 +139,7 @@ export default defineCommand({
     (started: Started, style) => {
       const lines = [`${style.bold("svc server")} at ${style.cyan(started.url)}`, `  process ${started.pid}, data in ${started.data_dir}`];
       if (started.remote_url !== null) lines.push(`  Other machines: ${started.remote_url}`);
+      lines.push(`  gRPC: ${started.grpc_url}`);
       if (started.releases !== undefined) lines.push(`  Releases of ${started.releases}: curl -fsSL ${started.url}/install.sh | sh`);
       if (started.logged_in !== null) lines.push(`  You are logged in to it (${started.logged_in}).`);
       else if (started.client_id !== undefined) {
@@ -153,6 +161,7 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
   const options: StartOptions = {
     host: input.host,
     port: input.port,
+    ...(input.grpcPort === undefined ? {} : { grpcPort: input.grpcPort }),
     dataDir,
     logLevel: input.logLevel,
     headless: input.headless,
@@ -181,6 +190,7 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     const login = await logIn(context, server.url, server.initialCredentials);
     yield {
       url: server.url,
+      grpc_url: server.grpcUrl,
       remote_url: server.remoteUrl ?? null,
       pid: surroundings.pid,
       data_dir: dataDir,
@@ -204,6 +214,7 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
     "start",
     "--json",
     ...["--host", input.host, "--port", String(input.port), "--data-dir", dataDir, "--log-level", input.logLevel],
+    ...(input.grpcPort === undefined ? [] : ["--grpc-port", String(input.grpcPort)]),
     ...(input.headless ? ["--headless"] : []),
     ...(input.metricsOpen ? ["--metrics-open"] : []),
     ...(input.drain > 0 ? ["--drain", `${input.drain}ms`] : []),

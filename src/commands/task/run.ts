@@ -73,7 +73,10 @@ type Input = InputOf<typeof flags> & { readonly target: string };
 async function* eventsOf(context: Context, input: Input): AsyncGenerator<Shown> {
   const { target: wanted, module, maxRetries, arg: texts, argsFile, enableProfiling, skipValidation, venv = "", watch } = input;
   const given = argsFile === undefined ? [argumentsOfTexts(texts)] : argumentsOfLines(await fileText(context, argsFile), argsFile);
-  if (context.flags.branch !== undefined && !input.skipApply) await deployFirst(context);
+  if (context.flags.branch !== undefined && !input.skipApply) {
+    const { deployBranch } = await import("../../deploy/deploy-branch.ts");
+    await deployBranch(context, await currentBranch(context));
+  }
   const { path: file, module: name, callable } = parseTarget(wanted, module);
   const { ids, workflowId, url } = await (await context.api.tasks()).runTasks({
     target: { callable, code: file === "" ? { case: "module", value: name } : { case: "path", value: file } },
@@ -108,21 +111,6 @@ async function fileText({ machine }: Pick<Context, "machine">, file: string): Pr
   const content = await machine.readText(file);
   if (content === undefined) throw new CliError(`there is no file ${file}`, { code: "not_found" });
   return content;
-}
-
-/** Deploys the project to the branch, without questions: nothing but the branch changes. */
-async function deployFirst(context: Context): Promise<void> {
-  const [{ deploy }, { findProvenance }] = await Promise.all([import("../../deploy/deploy.ts"), import("../../deploy/provenance.ts")]);
-  const project = await context.project();
-  const none = { description: undefined, metadata: [], tags: [], cicdJobUrl: undefined, vcsUrl: undefined };
-  const events = deploy(context, {
-    ...none,
-    branch: await currentBranch(context),
-    ...{ force: true, await: true, dryRun: false, reset: false, noPromote: false, blueGreen: false, profiling: false },
-    ...{ dump: false, skipLsp: false, skipSqlExtrasCheck: false },
-    provenance: await findProvenance(context, project.root, none),
-  });
-  for await (const event of events) if (event.kind === "deployed") context.progress.note(`Deployed ${event.deployment.id}`);
 }
 
 function asText(shown: Shown, style: Style): string {

@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         UnexpectedAnswer,
         UploadResult,
     )
+    from .notebook import NotDeployed, deploy, display
 
 __all__ = [
     "AsyncDataset",
@@ -138,6 +139,7 @@ __all__ = [
     "Monitor",
     "MySQLSource",
     "NamedQuery",
+    "NotDeployed",
     "Now",
     "OfflineQuery",
     "OfflineQueryFailed",
@@ -172,7 +174,9 @@ __all__ = [
     "before_all",
     "completion",
     "contains",
+    "deploy",
     "description",
+    "display",
     "embed",
     "exact_match",
     "feature",
@@ -210,11 +214,14 @@ __version__ = "0.1.0"
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """The client's names, imported on first use because resolvers do without them."""
+        """The names of the client and of notebooks, imported on first use because resolvers do without
+        them.
+        """
         from ._surface.public_names import PUBLIC_NAMES, no_such_name
 
-        if PUBLIC_NAMES.get(name, ("",))[0] == "svc.client":
-            from . import client
+        home = PUBLIC_NAMES.get(name, ("",))[0]
+        if home in ("svc.client", "svc.notebook"):
+            from importlib import import_module
 
-            return getattr(client, name)
+            return getattr(import_module(home), name)
         raise no_such_name(__name__, name)

@@ -4,6 +4,7 @@
     python -I -B -X utf8 <sdk>/svc/_boot.py worker  --root <folder> --socket <path> [...]
     python -I -B -X utf8 <sdk>/svc/_boot.py task    --root <folder> --socket <path> --request <task.json> [...]
     python -I -B -X utf8 <sdk>/svc/_boot.py evaluation --root <folder> --socket <path> --request <file.json> [...]
+    python -I -B -X utf8 <sdk>/svc/_boot.py kernel  --root <folder> --socket <path> [...]
 
 Puts the folder of the package and the project's root on `sys.path`, and sets `TARGET_ROOT`, the
 folder that resolvers load their files from. The package, and with it what it needs of the standard
@@ -85,8 +86,8 @@ def project_root(argv: list[str]) -> str:
 def main(argv: list[str]) -> int:
     """Runs a mode and returns the exit code."""
     mode, rest = (argv[0], argv[1:]) if argv else ("", [])
-    if mode not in ("analyze", "worker", "task", "evaluation"):
-        print("usage: _boot.py analyze|worker|task|evaluation --root <folder> ...", file=sys.stderr)
+    if mode not in ("analyze", "worker", "task", "evaluation", "kernel"):
+        print("usage: _boot.py analyze|worker|task|evaluation|kernel --root <folder> ...", file=sys.stderr)
         return 2
     root = project_root(rest)
     fork_child(mode == "task")
@@ -100,6 +101,8 @@ def main(argv: list[str]) -> int:
         from svc._task.task import main as run
     elif mode == "evaluation":
         from svc._evaluation.process import main as run
+    elif mode == "kernel":
+        from svc._notebook.kernel import main as run
     else:
         from svc._worker.worker import main as run
     sys.dont_write_bytecode = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union, overload
 
 from ._model.field import MISSING, GroupedOptions, Tags, WindowedOptions
 from ._model.registry import registry
@@ -159,6 +159,25 @@ def group_by_windowed(
     )
 
 
+@overload
+def stream(function: _F, /) -> _F: ...
+
+
+@overload
+def stream(
+    *,
+    source: Optional[DataSource] = None,
+    parse: Optional[Callable[[bytes], Any]] = None,
+    name: Optional[str] = None,
+    lateness: Union[str, timedelta, None] = None,
+    timeout: Union[str, timedelta, None] = None,
+    environment: Union[str, Sequence[str], None] = None,
+    owner: Optional[str] = None,
+    tags: Optional[Tags] = None,
+    venv: Optional[str] = None,
+) -> Callable[[_F], _F]: ...
+
+
 def stream(
     function: Optional[_F] = None,
     /,
@@ -173,7 +192,7 @@ def stream(
     tags: Optional[Tags] = None,
     venv: Optional[str] = None,
     **others: NoReturn,
-) -> Callable[[_F], _F]:
+) -> Any:
     """Makes a function a resolver of the messages of a topic: while its deployment is live, the row
     that it returns for each message is stored. The function stays as it is, for tests.
 
@@ -209,7 +228,7 @@ def stream(
     unknown = kept("stream", others)
     if function is not None:  # written without parentheses: a finding says so
         registry.add_stream(StreamDefinition(function, StreamOptions(source=BARE), sys._getframe(1)))
-        return function  # type: ignore[return-value]
+        return function
     options = StreamOptions(
         tags, environment, timeout, None, owner, name, venv=venv, others=unknown, source=source, parse=parse, lateness=lateness
     )

@@ -14,6 +14,11 @@ export interface StartOptions {
   readonly host?: string;
   /** Port; 0 = any free one. */
   readonly port: number;
+  /**
+   * Port for gRPC; 0 = any free one; default: the one after `port`, or any free one when that is in
+   * use or `port` is 0.
+   */
+  readonly grpcPort?: number;
   /** Absolute folder of all state. */
   readonly dataDir: string;
   /**
@@ -64,6 +69,8 @@ export interface StartOptions {
   readonly home?: string;
   /** Milliseconds without a query after which a branch's workers stop; default ten minutes. */
   readonly idleMs?: number;
+  /** Milliseconds without a cell after which a notebook's kernel ends; default an hour. */
+  readonly kernelIdleMs?: number;
   /** Python workers of a deployment that answers queries; default: one for each core, at most 4. */
   readonly workers?: number;
   /**

@@ -15,6 +15,7 @@ import { createSealer, type Sealer } from "../access/sealing.ts";
 import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { auditRetention } from "../audit/retention.ts";
+import type { Benchmarks } from "../benchmarks/benchmarks.ts";
 import type { Statements } from "../catalog/statements.ts";
 import type { Connections } from "../connections/create-connections.ts";
 import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
@@ -53,6 +54,7 @@ import { createHistoryRetention, type HistoryRetention } from "../nodes/history-
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
 import { sampleWaitingJobs } from "../nodes/waiting-jobs.ts";
+import type { Notebooks } from "../notebooks/notebooks.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { OtlpExporter } from "../otlp/exporter.ts";
 import type { MetricStreams } from "../otlp/metric-streams.ts";
@@ -61,6 +63,7 @@ import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import type { Shells } from "../shells/shells.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
@@ -202,6 +205,11 @@ export interface Parts {
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
   readonly evaluations: () => Promise<Evaluations>;
+  readonly benchmarks: () => Promise<Benchmarks>;
+  readonly shells: () => Promise<Shells>;
+  /** Tells the base address of this server, once it listens. */
+  listensAt(url: string): void;
+  readonly notebooks: () => Promise<Notebooks>;
   /** The store of the server's own topics. */
   readonly topicStore: () => Promise<TopicStore>;
   /** The server's own topics. */
@@ -721,6 +729,51 @@ export async function openParts({
       ...{ folder, metrics, bus, clock },
     });
   });
+  let ownUrl = "";
+  const benchmarks = once(async () => {
+    const [{ createBenchmarks }, { createTokens }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
+      import("../benchmarks/benchmarks.ts"),
+      import("../access/tokens.ts"),
+      import("../webhooks/address-guard.ts"),
+    ]);
+    const folder = directory.file(join("tmp", "benchmarks"));
+    await rm(folder, { recursive: true, force: true });
+    return createBenchmarks({
+      ...{ metadata, collections, tables, folder, bus, clock, version: options.version },
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      ...(await datasets()),
+      tokens: createTokens({ keys: serverKeys().tokens, clock }),
+      url: () => ownUrl,
+      allowed: readAllowedNetworks(env[ALLOW_VARIABLE]),
+    });
+  });
+  const shells = once(async () => {
+    const { createShells } = await import("../shells/shells.ts");
+    const folder = directory.file(join("tmp", "shells"));
+    await rm(folder, { recursive: true, force: true });
+    return createShells({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      processes: await processes(),
+      keys: serverKeys().objects,
+      ...{ folder, clock, log },
+    });
+  });
+  const notebooks = once(async () => {
+    const { createNotebooks } = await import("../notebooks/notebooks.ts");
+    const folder = directory.file("notebooks");
+    await rm(folder, { recursive: true, force: true });
+    return createNotebooks({
+      metadata,
+      deployments: await deployments(),
+      protection: (await configurations()).protection,
+      processes: await processes(),
+      logs: logRecorder,
+      ...{ folder, node: node(), bus, clock, log, idleMs: options.kernelIdleMs },
+    });
+  });
   const monitors = once(async () => {
     const { createMonitors } = await import("../monitors/monitors.ts");
     return createMonitors({
@@ -804,6 +857,7 @@ export async function openParts({
       { BACKFILL_JOB },
       { TASK_JOB },
       { EVALUATION_JOB },
+      { BENCHMARK_JOB },
       { SCHEDULED_QUERY_JOB },
       { OFFLINE_QUERY_JOB },
       { VALUE_UPLOAD_JOB },
@@ -817,6 +871,7 @@ export async function openParts({
       import("../aggregates/aggregates.ts"),
       import("../tasks/tasks.ts"),
       import("../evaluations/evaluations.ts"),
+      import("../benchmarks/benchmarks.ts"),
       import("../scheduled-queries/scheduled-queries.ts"),
       import("../offline-queries/query-jobs.ts"),
       import("../value-uploads/value-uploads.ts"),
@@ -828,6 +883,7 @@ export async function openParts({
       [BACKFILL_JOB]: (await aggregates()).handler,
       [TASK_JOB]: (await tasks()).handler,
       [EVALUATION_JOB]: (await evaluations()).handler,
+      [BENCHMARK_JOB]: (await benchmarks()).handler,
       [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
       [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
       [VALUE_UPLOAD_JOB]: (await valueUploads()).handler,
@@ -911,6 +967,12 @@ export async function openParts({
     resolverRuns,
     tasks,
     evaluations,
+    benchmarks,
+    shells,
+    listensAt(url) {
+      ownUrl = url;
+    },
+    notebooks,
     workflows,
     aggregates,
     scheduledQueries,
@@ -936,6 +998,8 @@ export async function openParts({
       await scheduledQueries.close(({ schedules }) => schedules.stop());
       await aggregates.close(({ schedules }) => schedules.stop());
       await jobRunner.close((one) => one.stop());
+      await shells.close((one) => one.close());
+      await notebooks.close((one) => one.close());
       await deletions.close((one) => one.close());
       await webhooks.close((one) => one.close());
       await topicSources.close((one) => one.close());

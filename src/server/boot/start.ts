@@ -17,6 +17,7 @@ import { createTokens } from "../access/tokens.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type Certificate, readCertificate } from "../certificate.ts";
 import { StartError } from "../failure.ts";
+import type { ListenerFacts } from "../infrastructure/infrastructure.ts";
 import { createLog, type Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import { recordedLog } from "../logs/server-lines.ts";
@@ -29,6 +30,7 @@ import { workerMemoryLimit } from "../python/worker-memory.ts";
 import type { NewRecord } from "../stores/logs/store.ts";
 import { MAX_OBJECT_BYTES } from "../stores/objects/store.ts";
 import type { UsageSettings } from "../usage/credits.ts";
+import { type GrpcListenOptions, listenGrpc } from "../wire/grpc/listener.ts";
 import { createBodyBudget } from "../wire/http/body-budget.ts";
 import { isEncrypted } from "../wire/http/forwarded.ts";
 import { createGuard, isLoopback, remoteHosts, remoteUrl } from "../wire/http/guard.ts";
@@ -59,6 +61,8 @@ export interface Server {
   readonly remoteUrl: string | undefined;
   /** The port that was given, or the free one that was found. */
   readonly port: number;
+  /** Its address for gRPC, as programs on this machine reach it. */
+  readonly grpcUrl: string;
   /** Set when this start created the data directory. */
   readonly initialCredentials?: InitialCredentials;
   /**
@@ -137,6 +141,29 @@ function refuseElsewhere(settings: StoreSettings): void {
   );
 }
 
+function factsOf({ url: address, port }: Listener): Omit<ListenerFacts, "kind"> {
+  return { address, port, encrypted: address.startsWith("https:") };
+}
+
+/**
+ * The listeners for gRPC, as those for HTTP: with a certificate one with TLS, and one of 127.0.0.1
+ * without. A port that nobody asked for by number makes way for another program's.
+ */
+function openGrpc(common: Omit<GrpcListenOptions, "port">, { grpcPort, port }: StartOptions): Listener[] {
+  const first = (): Listener => {
+    const usual = port === 0 || port >= 65_535 ? 0 : port + 1;
+    try {
+      return listenGrpc({ ...common, port: grpcPort ?? usual });
+    } catch (error) {
+      if (grpcPort !== undefined || !(error instanceof StartError) || error.code !== "port_in_use") throw error;
+      return listenGrpc({ ...common, port: 0 });
+    }
+  };
+  const listeners = [first()];
+  if (common.certificate) listeners.push(listenGrpc({ ...common, host: "127.0.0.1", port: 0, certificate: undefined }));
+  return listeners;
+}
+
 /** The logins at an identity provider, which are loaded only where there is one. */
 async function openLogins(parts: OidcParts): Promise<OidcLogins> {
   return (await import("../access/oidc/logins.ts")).createOidcLogins(parts);
@@ -200,8 +227,14 @@ async function startIn(
     if (certificate) listeners.push(listen("127.0.0.1", 0, 2 * MAX_OBJECT_BYTES));
     const { port } = listeners[0] as Listener;
     const { url } = listeners.at(-1) as Listener;
+    parts.listensAt(url);
     const allowedHosts = options.allowedHosts ?? [];
     const remoteNames = remoteHosts({ host, port, allowedHosts });
+    const isOpen = isLoopback(host) || isRemote(options);
+    const grpc = openGrpc({ host: isOpen ? host : "127.0.0.1", certificate, httpUrl: url, log }, options);
+    ends.push(() => Promise.all(grpc.map(({ drain }) => drain())));
+    const { port: grpcPort } = grpc[0] as Listener;
+    const { url: grpcUrl } = grpc.at(-1) as Listener;
     const readiness = createReadiness({
       clock,
       probes: {
@@ -228,6 +261,11 @@ async function startIn(
       addressFor(headers) {
         const named = headers.get("host")?.toLowerCase() ?? "";
         return remoteNames.has(named) ? `${isEncrypted(headers) ? "https" : "http"}://${named}` : url;
+      },
+      grpcAddressFor(headers) {
+        const named = headers.get("host")?.toLowerCase() ?? "";
+        if (!remoteNames.has(named)) return grpcUrl;
+        return `${certificate ? "https" : "http"}://${named.replace(/:\d+$/, "")}:${grpcPort}`;
       },
       dataDir: directory.path,
       headless: options.headless === true,
@@ -278,7 +316,10 @@ async function startIn(
           version,
           dataDir: directory.path,
           stores: storePlaces(settings, directory.path),
-          listeners: listeners.map(({ url: address, port: bound }) => ({ address, port: bound, encrypted: address.startsWith("https:") })),
+          listeners: [
+            ...listeners.map((one) => ({ ...factsOf(one), kind: "http" as const })),
+            ...grpc.map((one) => ({ ...factsOf(one), kind: "grpc" as const })),
+          ],
           bodyBytes: () => bodies.held,
           online: parts.online,
           sinks: parts.sinks,
@@ -318,6 +359,9 @@ async function startIn(
       resolverRuns: parts.resolverRuns,
       tasks: parts.tasks,
       evaluations: parts.evaluations,
+      benchmarks: parts.benchmarks,
+      shells: parts.shells,
+      notebooks: parts.notebooks,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
       streams: parts.streams,
@@ -328,19 +372,14 @@ async function startIn(
       connections: parts.connections,
       queries: once(async () => (await import("../wire/query/queries.ts")).createQueries(platform)),
     };
-    const guard = createGuard({
-      host,
-      port,
-      allowedHosts,
-      othersRefused: isLoopback(host) || isRemote(options) ? undefined : RELEASES_ONLY,
-    });
+    const guard = createGuard({ host, port, grpcPort, allowedHosts, othersRefused: isOpen ? undefined : RELEASES_ONLY });
     const router = createRouter(platform, guard);
-    for (const { serve } of listeners) serve(router);
+    for (const { serve } of [...listeners, ...grpc]) serve(router);
     owner.announce(url);
     const { drainMs = 0 } = options;
     const startedAt = new Date(clock.now()).toISOString();
     directory.announce({ pid: process.pid, url, version, startedAt, ...(drainMs > 0 && { drainMs }) });
-    log.info("server started", { url, data_directory: directory.path, version, pid: process.pid });
+    log.info("server started", { url, grpc_url: grpcUrl, data_directory: directory.path, version, pid: process.pid });
 
     let stopping: Promise<void> | undefined;
     let presence: Presence | undefined;
@@ -388,6 +427,7 @@ async function startIn(
       url,
       remoteUrl: isRemote(options) ? remoteUrl({ host, port, allowedHosts, encrypted: certificate !== undefined }) : undefined,
       port,
+      grpcUrl,
       ...(initialCredentials ? { initialCredentials } : {}),
       ready,
       stop() {

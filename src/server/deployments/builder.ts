@@ -4,7 +4,7 @@
  */
 
 import { chmodSync, existsSync } from "node:fs";
-import { readdir, readFile, realpath, rm } from "node:fs/promises";
+import { readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, posix } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
@@ -125,7 +125,13 @@ export interface Builder {
    * unpacked into a folder that there is not yet. Throws BuildFailed.
    * @param venv name of the venv in which it runs; default: none
    */
-  runtime(deployment: DeploymentRecord, source: string, signal: AbortSignal, venv?: string): Promise<DeploymentRuntime>;
+  runtime(
+    deployment: DeploymentRecord,
+    source: string,
+    signal: AbortSignal,
+    venv?: string,
+    options?: RuntimeOptions,
+  ): Promise<DeploymentRuntime>;
   /** Ends what a build has begun for a start that does not follow. */
   abandon(id: string): Promise<void>;
   /** The stored graph. Throws Failure failed_precondition when there is none. */
@@ -139,6 +145,12 @@ export interface Builder {
   discard(id: string): Promise<void>;
   /** Removes the folders of all deployments but these. */
   tidy(keep: ReadonlySet<string>): Promise<void>;
+}
+
+/** Options of what a process is started with. */
+export interface RuntimeOptions {
+  /** Whether the variables of secrets and integrations are left out. */
+  readonly withoutSecrets?: boolean;
 }
 
 /** What a process of a deployment's code is started with. */
@@ -204,12 +216,13 @@ export function createBuilder(options: BuilderOptions): Builder {
     return source;
   };
 
-  const unpackInto = async (source: string, { sourceSha256 }: DeploymentRecord): Promise<void> => {
+  const unpackInto = async (source: string, { layers, sourceSha256 }: DeploymentRecord): Promise<void> => {
     const bundle = await objects.get(sourceSha256);
     if (!bundle) throw new BuildFailed("The source bundle is no longer in the object store. Deploy again with `svc apply`.");
     try {
       const files = await unpackArchive(verified(bundle, sourceSha256), source);
       if (files.length === 0) throw new ArchiveRefused("the archive has no files");
+      for (const { path, text } of layers) await writeFile(join(source, path), text, { mode: 0o600 });
     } catch (error) {
       if (error instanceof ArchiveRefused) throw new BuildFailed(`The source bundle was refused: ${error.message}.`);
       if (error instanceof ObjectMismatch)
@@ -538,9 +551,10 @@ export function createBuilder(options: BuilderOptions): Builder {
       return new BuildFailed(`The server failed while it built the deployment; its log has the details under ${id}.`);
     },
 
-    async runtime(deployment, source, signal, venv = "") {
+    async runtime(deployment, source, signal, venv = "", { withoutSecrets = false } = {}) {
       const environment = await environmentOf(deployment);
-      const variables = await secrets.variables(environment.id);
+      const known = await secrets.variables(environment.id);
+      const variables = withoutSecrets ? { ...known, env: {}, integrations: [] } : known;
       await unpackInto(source, deployment);
       const note: Note = () => undefined;
       const root = await realpath(source);

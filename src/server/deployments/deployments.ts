@@ -22,7 +22,14 @@ import { environmentsToldOf } from "../secrets/secrets.ts";
 import type { DeploymentRecord, DeploymentStore, NewDeployment } from "../stores/metadata/deployments.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import { type Builder, type BuilderOptions, createBuilder, type DeploymentRuntime, servingWorkers } from "./builder.ts";
+import {
+  type Builder,
+  type BuilderOptions,
+  createBuilder,
+  type DeploymentRuntime,
+  type RuntimeOptions,
+  servingWorkers,
+} from "./builder.ts";
 import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
 import { followEnvironments, type Protection, suspended } from "./environment-states.ts";
@@ -151,7 +158,14 @@ export interface Deployments extends Promotions, Removals {
    * unpacked into a folder that there is not yet. Rejects with Failure when it may not run, and
    * with BuildFailed.
    */
-  runtime(id: string, environmentId: string, source: string, signal: AbortSignal, venv?: string): Promise<DeploymentRuntime>;
+  runtime(
+    id: string,
+    environmentId: string,
+    source: string,
+    signal: AbortSignal,
+    venv?: string,
+    options?: RuntimeOptions,
+  ): Promise<DeploymentRuntime>;
   /**
    * A signal that is aborted, with a reason in words, when an environment is suspended or removed.
    */
@@ -499,10 +513,13 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
       if (!environment) throw new Failure("not_found", "The environment was deleted meanwhile.");
       if (environment.suspendedAt !== undefined) throw suspended(environment);
       const now = clock.now();
+      const live = wanted.reset || wanted.branch === "" ? undefined : scopes.get(wanted.environmentId, wanted.branch);
+      const layers = wanted.layers ?? (live === undefined ? undefined : await metadata.deployment(live))?.layers ?? [];
       const color = wanted.blueGreen ? [await traffic.colorFor(wanted.environmentId)] : [];
       const deployment: DeploymentRecord = {
         ...wanted,
         tags: [...color, ...wanted.tags],
+        layers,
         id: newId("dpl", now),
         status: DeploymentStatus.QUEUED,
         promoted: false,
@@ -585,7 +602,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         : acquireServing({ id, environmentId: target.environment.id, branch: target.branch });
     },
 
-    runtime: async (id, environmentId, source, signal, venv) => builder.runtime(await runnable(id, environmentId), source, signal, venv),
+    runtime: async (id, environmentId, source, signal, venv, more) =>
+      builder.runtime(await runnable(id, environmentId), source, signal, venv, more),
     halted: (environmentId) => states.signal(environmentId),
 
     mirrorsOf({ environment, branch, deploymentId }, answeredBy, correlationId) {

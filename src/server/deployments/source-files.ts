@@ -24,7 +24,7 @@ export type SourceFile = { readonly text: string } | { readonly missing: string;
 /** The files. */
 export interface SourceFiles {
   /** A file of a deployment, by its path in the project. Never rejects for what a bundle holds. */
-  read(deployment: Pick<DeploymentRecord, "id" | "sourceSha256">, path: string): Promise<SourceFile>;
+  read(deployment: Pick<DeploymentRecord, "id" | "layers" | "sourceSha256">, path: string): Promise<SourceFile>;
 }
 
 /** Makes the reader. Bundles are unpacked one after the other. */
@@ -51,7 +51,9 @@ export function createSourceFiles(objects: Pick<ObjectStore, "get" | "size">): S
   };
 
   return {
-    async read({ id, sourceSha256 }, path) {
+    async read({ id, layers, sourceSha256 }, path) {
+      const layer = layers.find((one) => one.path === path);
+      if (layer) return { text: layer.text };
       const key = JSON.stringify([sourceSha256, path]);
       const turn = last.then(async () => {
         const known = kept.get(key);

@@ -59,6 +59,7 @@ export interface ListenerFacts {
   readonly address: string;
   readonly port: number;
   readonly encrypted: boolean;
+  readonly kind: "http" | "grpc";
 }
 
 /** The components of a server. */
@@ -226,11 +227,10 @@ export function createInfrastructure(parts: InfrastructureParts): Infrastructure
     gateway: async () => ({
       spec: {
         gateway_name: "svc",
-        listeners: listeners.map(({ encrypted, port }) => ({
-          name: encrypted ? "https" : "http",
-          port,
-          protocol: encrypted ? "HTTPS" : "HTTP",
-        })),
+        listeners: listeners.map(({ encrypted, kind, port }) => {
+          const name = encrypted ? `${kind}s` : kind;
+          return { name, port, protocol: name.toUpperCase() };
+        }),
       },
       status: {
         state: stateOf("gateway"),

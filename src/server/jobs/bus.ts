@@ -17,6 +17,8 @@ export type Topic =
   | "deletions"
   | "streams"
   | "topics"
+  | "notebooks"
+  | "notebook-outputs"
   | "changes";
 
 /** The bus of a platform. */

@@ -6,7 +6,7 @@
 import type { Bus } from "./bus.ts";
 
 /** What a change is of. */
-export type ChangeTopic = "deployments" | "runs" | "schedules" | "queries" | "logs" | "metrics" | "monitors" | "streams";
+export type ChangeTopic = "deployments" | "runs" | "schedules" | "queries" | "logs" | "metrics" | "monitors" | "streams" | "notebooks";
 
 /** A change of an environment. */
 export interface Change {

@@ -5,9 +5,9 @@
  */
 
 import { type PageName, placeOf } from "../../domain/addresses.ts";
+import { escapeHtml } from "../../domain/html.ts";
 import { THEME_COOKIE, type Theme, themeNamed } from "../../domain/theme.ts";
 import { cookieOf, PAGE_KEY_HEADER } from "../access/browser-sessions.ts";
-import { escapeHtml } from "../ui/html.ts";
 import { servePage as serveOwnPage } from "../ui/pages.ts";
 import type { CallNote } from "../wire/call-audit.ts";
 import { errorAnswer, methodNotAllowed } from "../wire/http/respond.ts";

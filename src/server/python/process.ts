@@ -29,7 +29,7 @@ export interface ProjectRuntime {
 /** Settings with which a process is started. */
 export interface ProcessSpec extends ProjectRuntime {
   /** The mode of `_boot.py`. */
-  readonly mode: "worker" | "task" | "evaluation";
+  readonly mode: "worker" | "task" | "evaluation" | "kernel";
   /** Arguments of that mode, besides the root, the socket and the cap. */
   readonly args: readonly string[];
   /** Folder for its socket, mode 0700, with a short path. */

@@ -1,6 +1,6 @@
 /** Pieces of HTML that several pages share. */
 
-import { type Html, html, type Part } from "./html.ts";
+import { type Html, html, type Part } from "../../domain/html.ts";
 
 /** A list of names and values; those without a value are left out. */
 export function facts(entries: readonly (readonly [string, Part])[]): Html {

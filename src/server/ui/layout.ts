@@ -3,8 +3,8 @@
  * the browser's light or dark setting.
  */
 
+import { type Html, html } from "../../domain/html.ts";
 import { SAFE_HEADERS } from "../wire/http/respond.ts";
-import { type Html, html } from "./html.ts";
 
 /**
  * The content security policy: only this server's own files, no inline scripts, no framing, and no

@@ -5,6 +5,7 @@
  * signature over the login and that session.
  */
 
+import { type Html, html } from "../../domain/html.ts";
 import { mayOnlyRead } from "../../domain/permissions.ts";
 import { isSignedBy, signWith } from "../access/keys.ts";
 import { mayDecide } from "../access/login-sessions.ts";
@@ -14,7 +15,6 @@ import { readBody } from "../wire/http/body.ts";
 import { methodNotAllowed } from "../wire/http/respond.ts";
 import type { Platform } from "../wire/platform.ts";
 import { facts } from "./fragments.ts";
-import { type Html, html } from "./html.ts";
 import { pageResponse } from "./layout.ts";
 import { providerLink } from "./provider-login.ts";
 

@@ -4,6 +4,7 @@
  * browser; it is Lax because the way back is a navigation from another site.
  */
 
+import { type Html, html } from "../../domain/html.ts";
 import { cookieOf } from "../access/browser-sessions.ts";
 import { type OidcLogins, PROVIDER_LOGIN_MS } from "../access/oidc/logins.ts";
 import { Failure } from "../failure.ts";
@@ -11,7 +12,6 @@ import type { CallNote } from "../wire/call-audit.ts";
 import { isEncrypted } from "../wire/http/forwarded.ts";
 import { FAILURE_STATUS, methodNotAllowed, SAFE_HEADERS } from "../wire/http/respond.ts";
 import type { Platform } from "../wire/platform.ts";
-import { type Html, html } from "./html.ts";
 import { messagePage, pageResponse } from "./layout.ts";
 
 /** Path that a login begins at; `to` is the page to go to afterwards. */

@@ -3,7 +3,7 @@
  * entrance, where a browser gets the key.
  */
 
-import { html } from "./html.ts";
+import { html } from "../../domain/html.ts";
 import { pageResponse } from "./layout.ts";
 
 const LOADING = html`<div id="loading"><noscript><p>Pages need JavaScript: their data is asked for with a key that only this page's script has.</p></noscript></div>`;

@@ -122,7 +122,7 @@ const DIRECT = false;
 const UNCONNECTED = /^(ConnectionRefused|FailedToOpenSocket|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/;
 
 /** The URL with an address in place of its host; undefined unless it then means that address. */
-function pin(target: URL, address: string): URL | undefined {
+export function pin(target: URL, address: string): URL | undefined {
   const pinned = new URL(target);
   pinned.hostname = address.includes(":") ? `[${address.replace(/^\[|\]$/g, "")}]` : address;
   return parseAddress(pinned.hostname) === parseAddress(address) ? pinned : undefined;

@@ -1,5 +1,7 @@
 /** Requests as the listener passes them on. */
 
+import type { SocketHandler } from "./socket.ts";
+
 /** Facts about a request's connection that the listener knows. */
 export interface Connection {
   /** Address of the peer; absent when it is this process. */
@@ -8,6 +10,11 @@ export interface Connection {
   readonly encrypted?: boolean;
   /** Removes the idle timeout of the request. */
   readonly unhurried?: () => void;
+  /**
+   * Makes a WebSocket of the request, which is answered with a Response of status 101 then; false
+   * when it is none for that. Absent where there are none.
+   */
+  readonly upgrade?: (handler: SocketHandler) => boolean;
 }
 
 /** A handler of HTTP requests. Never rejects. */

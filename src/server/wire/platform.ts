@@ -16,6 +16,7 @@ import type { Caller, Tokens } from "../access/tokens.ts";
 import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
+import type { Benchmarks } from "../benchmarks/benchmarks.ts";
 import type { Statements } from "../catalog/statements.ts";
 import type { KeptCharts } from "../charts/kept-charts.ts";
 import type { Connections } from "../connections/create-connections.ts";
@@ -38,12 +39,14 @@ import type { MetricReader } from "../metrics/reader.ts";
 import type { MetricRecording } from "../metrics/recorder.ts";
 import type { Monitors } from "../monitors/monitors.ts";
 import type { Readiness } from "../nodes/readiness.ts";
+import type { Notebooks } from "../notebooks/notebooks.ts";
 import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
+import type { Shells } from "../shells/shells.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { MetricStore } from "../stores/metrics/store.ts";
@@ -84,6 +87,8 @@ export interface Platform {
    * host, such as a proxy's, else `url`.
    */
   readonly addressFor: (headers: Headers) => string;
+  /** The address for gRPC as the sender of these headers reaches it. */
+  readonly grpcAddressFor: (headers: Headers) => string;
   /** Absolute folder of all state. */
   readonly dataDir: string;
   readonly headless: boolean;
@@ -190,6 +195,12 @@ export interface Platform {
   readonly tasks: () => Promise<Tasks>;
   /** Functions that are called for each row of a dataset, and scored. */
   readonly evaluations: () => Promise<Evaluations>;
+  /** Programs that people run by hand. */
+  readonly shells: () => Promise<Shells>;
+  /** Load on the query endpoint. */
+  readonly benchmarks: () => Promise<Benchmarks>;
+  /** Cells that are kept with what they gave, and the kernels that run them. */
+  readonly notebooks: () => Promise<Notebooks>;
   /** Offline queries. */
   readonly offlineQueries: () => Promise<OfflineQueries>;
   /** Uploads of values. */

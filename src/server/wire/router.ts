@@ -15,7 +15,7 @@ import type { BodyShare } from "./http/body-budget.ts";
 import { clientAddress, dropForeignClaims } from "./http/forwarded.ts";
 import { type Guard, isLoopbackPeer } from "./http/guard.ts";
 import { gatewaySuspended, isOpenWhileSuspended, SUSPENDED_RETRY_S } from "./http/ingress.ts";
-import { codeOfStatus, errorAnswer, failureResponse, json, jsonError, methodNotAllowed } from "./http/respond.ts";
+import { codeOfStatus, errorAnswer, failureResponse, json, jsonError, methodNotAllowed, text } from "./http/respond.ts";
 import type { Platform } from "./platform.ts";
 import type { ServiceMethods } from "./services/mount.ts";
 
@@ -88,6 +88,11 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { listBranches } = await import("./http/branches.ts");
     return ({ request }) => listBranches(platform, request);
   },
+  "/v1/openapi.json": async ({ version }) => {
+    // Anyone gets it: it says nothing that is not published with each release, and is made once.
+    const document = JSON.stringify((await import("./openapi/document.ts")).openApi(version));
+    return ({ request }) => (isRead(request) ? text(document, "application/json") : methodNotAllowed("GET"));
+  },
   "/v1/oauth/token": async (platform) => {
     const { exchangeToken } = await import("./http/token.ts");
     return ({ request, note }) => exchangeToken(platform, request, note);
@@ -130,6 +135,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
   "/v1/datasets/": async (platform) => {
     const { serveDataset } = await import("./http/datasets.ts");
     return ({ request, url }) => serveDataset(platform, request, url);
+  },
+  "/v1/shells": async (platform) => {
+    const { openShell } = await import("./http/shells.ts");
+    return ({ request, connection }) => openShell(platform, request, connection);
   },
   "/v1/traces": async (platform) => {
     const { receiveTraces } = await import("./http/otlp.ts");

@@ -21,6 +21,7 @@ import type { JobService } from "../../../gen/svc/v1/job_pb.ts";
 import type { LogService } from "../../../gen/svc/v1/log_pb.ts";
 import type { MetricService } from "../../../gen/svc/v1/metric_pb.ts";
 import type { MonitorService } from "../../../gen/svc/v1/monitor_pb.ts";
+import type { NotebookService } from "../../../gen/svc/v1/notebook_pb.ts";
 import type { OfflineQueryService } from "../../../gen/svc/v1/offline_query_pb.ts";
 import type { OfflineStoreService } from "../../../gen/svc/v1/offline_store_pb.ts";
 import type { QueryErrorService } from "../../../gen/svc/v1/query_error_pb.ts";
@@ -60,6 +61,7 @@ interface Services {
   readonly LogService: typeof LogService;
   readonly MetricService: typeof MetricService;
   readonly MonitorService: typeof MonitorService;
+  readonly NotebookService: typeof NotebookService;
   readonly OfflineQueryService: typeof OfflineQueryService;
   readonly OfflineStoreService: typeof OfflineStoreService;
   readonly QueryErrorService: typeof QueryErrorService;

@@ -13,6 +13,7 @@ import { CloudAccountService } from "../../../gen/svc/v1/cloud_account_pb.ts";
 import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { FeatureDataService } from "../../../gen/svc/v1/feature_data_pb.ts";
 import { IntegrationService } from "../../../gen/svc/v1/integration_pb.ts";
+import { NotebookService } from "../../../gen/svc/v1/notebook_pb.ts";
 import { OfflineStoreService } from "../../../gen/svc/v1/offline_store_pb.ts";
 import { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
 import { StorageConfigService } from "../../../gen/svc/v1/storage_config_pb.ts";
@@ -43,6 +44,9 @@ interface There {
   readonly webhook: string;
   /** A request for approval of the caller's own. */
   readonly request: string;
+  /** A notebook, and a cell of it. */
+  readonly notebookId: string;
+  readonly cellId: string;
 }
 
 /**
@@ -73,6 +77,7 @@ const TOLD = "tells others, and changes nothing that runs";
 const SERVER = "is about the server, which those run who may change it";
 const ASIDE = "is about datasets, which no deployment runs by";
 const LOOK = "looks at something";
+const KEPT = "is kept, and run by nobody";
 
 const RULES: Readonly<Record<string, Rule>> = {
   "ApprovalService/Approve": refused(OWN, ({ request }) => ({ id: request }), "permission_denied"),
@@ -100,6 +105,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "DeploymentService/PromoteDeployment": refused(UNAPPROVED, ({ unapproved }) => ({ deploymentId: unapproved })),
   "DeploymentService/RollBackDeployment": refused("There is no deployment to go back to", () => ({})),
   "DeploymentService/DeleteDeployment": free("never deletes what is live", ({ unapproved }) => ({ deploymentId: unapproved })),
+  "DeploymentService/StartBranch": free("starts what answers queries already", () => ({ branch: "none" }), "not_found"),
   "DeploymentService/DeleteBranch": free("is about a branch", () => ({ branch: "none" }), "not_found"),
   "EnvironmentService/CreateEnvironment": free("is another environment", () => ({ name: "another" })),
   "EnvironmentService/DeleteEnvironment": refused(PROTECTED, ({ environment }) => ({ environmentId: environment })),
@@ -145,6 +151,16 @@ const RULES: Readonly<Record<string, Rule>> = {
   })),
   "IntegrationService/DeleteIntegrations": held(() => ({ names: ["pg"] })),
   "IntegrationService/TestIntegration": free(LOOK, () => ({ name: "none" }), "not_found"),
+  "NotebookService/AddCell": free(KEPT, ({ notebookId }) => ({ notebookId, source: "1" })),
+  "NotebookService/CreateNotebook": free(KEPT, () => ({ title: "new" })),
+  "NotebookService/DeleteNotebook": free(KEPT, () => ({ id: "none" }), "not_found"),
+  "NotebookService/EditCell": free(KEPT, ({ cellId, notebookId }) => ({ notebookId, cellId, source: "2" })),
+  "NotebookService/ImportNotebook": free(KEPT, () => ({ title: "imported", ipynb: '{"nbformat": 4, "cells": []}' })),
+  "NotebookService/InterruptKernel": free("ends what runs", ({ notebookId }) => ({ notebookId }), "failed_precondition"),
+  "NotebookService/MoveCell": free(KEPT, ({ cellId, notebookId }) => ({ notebookId, cellId })),
+  "NotebookService/RemoveCell": free(KEPT, ({ notebookId }) => ({ notebookId, cellId: "none" }), "not_found"),
+  "NotebookService/RunCell": refused("is protected, so cells do not run there", ({ cellId, notebookId }) => ({ notebookId, cellId })),
+  "NotebookService/StopKernel": free("ends what runs", ({ notebookId }) => ({ notebookId }), "failed_precondition"),
   "OfflineQueryService/StartOfflineQuery": refused("queries run in live deployments alone", ({ unapproved }) => ({
     ...{ deploymentId: unapproved, inputs: [{ feature: "user.id", values: [{ text: "1" }] }], outputs: ["user.name"], recompute: true },
   })),
@@ -162,6 +178,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   "ProjectService/CreateProject": free("is another project", () => ({ name: "another" })),
   "QueryService/Query": refused(UNAPPROVED, ({ unapproved }) => ({
     ...{ deploymentId: unapproved, inputs: [{ feature: "user.id", text: "1" }], outputs: ["user.name"] },
+  })),
+  "QueryService/QueryMulti": refused(UNAPPROVED, ({ unapproved }) => ({
+    queries: [{ deploymentId: unapproved, inputs: [{ feature: "user.id", text: "1" }], outputs: ["user.name"] }],
   })),
   "QueryService/QueryBulk": refused(UNAPPROVED, ({ unapproved }) => ({
     query: { deploymentId: unapproved, outputs: ["user.name"] },
@@ -199,6 +218,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   })),
   "EvaluationService/TriggerEvaluation": free("runs approved code", () => ({ id: "none" }), "not_found"),
   "EvaluationService/CancelEvaluationRun": free("ends what runs", () => ({ id: "none" }), "not_found"),
+  "BenchmarkService/RunBenchmark": free("asks queries of what is live", () => ({ plan: {} }), "invalid_argument"),
+  "BenchmarkService/CancelBenchmark": free("ends what runs", () => ({ id: "none" }), "not_found"),
+  "ShellService/OpenShell": free("nobody has a shell there", () => ({ podName: "none" }), "not_found"),
   "TaskService/RunTasks": refused("tasks run in live deployments alone", ({ unapproved }) => ({
     ...{ target: { path: "features.py" }, arguments: [{}], deploymentId: unapproved },
   })),
@@ -248,6 +270,9 @@ beforeAll(async () => {
   const { webhook } = await server.client(WebhookService).createWebhook({
     ...{ name: "w", url: "https://example.com", subscriptions: ["query.run"] },
   });
+  const notebooks = server.client(NotebookService);
+  const { notebook } = await notebooks.createNotebook({});
+  const { cell } = await notebooks.addCell({ notebookId: notebook?.id ?? "", source: "1" });
   const spare = await Promise.all(["one", "two", "three"].map((name) => tokenOf(server, undefined, name, ["read"])));
   await configure(server, { protected: true });
   const asked = await mallory.client(SecretService).setSecrets({ secrets: [{ name: "KEY", value: "mine" }] });
@@ -272,6 +297,7 @@ beforeAll(async () => {
     storage: storage?.id ?? "",
     webhook: webhook?.id ?? "",
     request: asked.approvalId,
+    ...{ notebookId: notebook?.id ?? "", cellId: cell?.id ?? "" },
   };
 }, 300_000);
 afterAll(async () => {

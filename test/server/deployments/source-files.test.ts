@@ -24,7 +24,7 @@ test("a file is read from the bundle, once for many that ask", async () => {
   const bundle = await bundleOf({ "a.py": "x = 1\n", "models/b.py": "é = 2\n" });
   const store = storeOf(bundle);
   const files = createSourceFiles(store);
-  const deployment = { id: "dpl_1", sourceSha256: sha256(bundle) };
+  const deployment = { id: "dpl_1", layers: [], sourceSha256: sha256(bundle) };
   const found = await Promise.all(["a.py", "models/b.py", "a.py", "a.py"].map((path) => files.read(deployment, path)));
   expect(found).toEqual([{ text: "x = 1\n" }, { text: "é = 2\n" }, { text: "x = 1\n" }, { text: "x = 1\n" }]);
   expect(store.reads()).toBe(2);
@@ -38,7 +38,7 @@ test("what cannot be shown is told, with the way to get it", async () => {
   const text = new TextEncoder().encode("no archive");
   const store = storeOf(bundle, huge, text);
   const files = createSourceFiles(store);
-  const read = async (digest: string, path: string) => missingOf(await files.read({ id: "dpl_1", sourceSha256: digest }, path));
+  const read = async (digest: string, path: string) => missingOf(await files.read({ id: "dpl_1", layers: [], sourceSha256: digest }, path));
   for (const path of ["none.py", "large.py", "../a.py", "/etc/passwd", "", "a.py/"])
     expect(await read(sha256(bundle), path)).toBe(`The source has no file ${path} that can be shown; \`svc source dpl_1\` downloads it.`);
   expect(await read(sha256(huge), "a.py")).toBe("The source is too large to be shown; `svc source dpl_1` downloads it.");
@@ -47,5 +47,7 @@ test("what cannot be shown is told, with the way to get it", async () => {
   store.put("2".repeat(64), bundle);
   expect(await read("2".repeat(64), "none.py")).toBe("The stored source is damaged. Deploy again with `svc apply`.");
   // None of them keeps the next one from being read.
-  expect(await files.read({ id: "dpl_1", sourceSha256: sha256(bundle) }, "a.py")).toEqual({ text: "" });
+  expect(await files.read({ id: "dpl_1", layers: [], sourceSha256: sha256(bundle) }, "a.py")).toEqual({ text: "" });
+  const layers = [{ notebookId: "nb_1", path: "notebook_a.py", text: "of a notebook" }];
+  expect(await files.read({ id: "dpl_1", layers, sourceSha256: sha256(bundle) }, "notebook_a.py")).toEqual({ text: "of a notebook" });
 });

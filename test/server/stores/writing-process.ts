@@ -121,6 +121,7 @@ async function change(): Promise<void> {
         runtime: "",
         requirements: "",
         venvs: [],
+        layers: [],
         tags: ["a"],
         description: "",
         metadata: {},

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { escapeHtml, html } from "../../../src/server/ui/html.ts";
+import { escapeHtml, html } from "../../../src/domain/html.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 
 const folder = new TempFolder();

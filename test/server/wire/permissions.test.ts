@@ -36,6 +36,7 @@ const OPENED_BY: Readonly<Record<number, PermissionName>> = {
   [Permission.QUERY_OFFLINE]: "query.offline",
   [Permission.DATA_WRITE]: "data.write",
   [Permission.TELEMETRY_WRITE]: "telemetry.write",
+  [Permission.SHELL]: "shell",
 };
 
 /** Permissions that credentials cannot use that are limited to some environments. */
@@ -57,6 +58,7 @@ const HTTP: Readonly<
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },
+  "/v1/shells": { method: "GET", opensTo: "shell" },
   "/v1/traces": { method: "POST", opensTo: "telemetry.write" },
   "/v1/logs": { method: "POST", opensTo: "telemetry.write" },
   "/v1/metrics": { method: "POST", opensTo: "telemetry.write" },
@@ -65,6 +67,7 @@ const HTTP: Readonly<
   "/v1/features/columns": { method: "DELETE", opensTo: "deploy" },
   "/v1/branches": { method: "GET", opensTo: "read" },
   "/v1/oauth/token": { method: "POST", opensTo: "anyone" },
+  "/v1/openapi.json": { method: "GET", opensTo: "anyone" },
   "/login/oidc": { method: "GET", opensTo: "anyone" },
   "/login/oidc/callback": { method: "GET", opensTo: "anyone" },
   "/v1/who-am-i": { method: "GET", opensTo: "authenticated" },

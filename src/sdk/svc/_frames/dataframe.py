@@ -21,12 +21,29 @@ from .conditions import Condition, after, as_condition, before, is_reference
 from .selection import TableType
 
 if TYPE_CHECKING:
+    from typing import Generic
+
+    from typing_extensions import TypeVarTuple, Unpack
+
     from .grouping import GroupedFrame
+
+    _Items = TypeVarTuple("_Items", default=Unpack[tuple[Any, ...]])
+
+    class _Typed(Generic[Unpack[_Items]]): ...
+else:
+
+    class _Typed:
+        """`DataFrame[...]` in annotations, to type checkers that know no other way of saying so."""
+
+        __slots__ = ()
+
+        def __class_getitem__(cls, _: Any) -> Any:
+            return cls
 
 Item = Union[str, FeatureReference]
 
 
-class DataFrame:
+class DataFrame(_Typed["Unpack[_Items]"]):
     """Rows of features. Made from instances, from dicts, from a dict of columns, or from a table of
     pandas, polars or pyarrow:
 

@@ -52,7 +52,11 @@ def table_columns(core: Any) -> Optional[tuple[Any, ...]]:
 
 
 if TYPE_CHECKING:
-    Features = Any
+    from typing_extensions import TypeAliasType, TypeVarTuple
+
+    _Items = TypeVarTuple("_Items")
+    #: Of whatever items, what is returned for it is not checked by its type.
+    Features = TypeAliasType("Features", Any, type_params=(_Items,))
 else:
 
     class Features:

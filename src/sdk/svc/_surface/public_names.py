@@ -26,6 +26,7 @@ _EVALUATIONS = "svc.evaluations"
 _HTTP = "svc.http"
 _EMBEDDING = "svc.embedding"
 _PROMPTS = "svc.prompts"
+_NOTEBOOK = "svc.notebook"
 
 #: The modules of each name; the first is the one that advice names. The functions of
 #: `svc.functions` come from the function table.
@@ -61,6 +62,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "KafkaSource": (_SOURCES, _STREAMS, _ROOT),
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
     "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
+    "NotDeployed": (_NOTEBOOK, _ROOT),
     "Now": (_ROOT, _FEATURES),
     "OfflineQuery": (_CLIENT, _ROOT),
     "OfflineQueryFailed": (_CLIENT, _ROOT),
@@ -95,7 +97,9 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "before_all": (_FEATURES, _ROOT),
     "completion": (_PROMPTS, _ROOT),
     "contains": (_EVALUATIONS, _ROOT),
+    "deploy": (_NOTEBOOK, _ROOT),
     "description": (_FEATURES, _ROOT),
+    "display": (_NOTEBOOK, _ROOT),
     "embed": (_EMBEDDING, _ROOT),
     "exact_match": (_EVALUATIONS, _ROOT),
     "feature": (_FEATURES, _ROOT),

@@ -10,7 +10,7 @@
 export type RevisionState = "writing" | "complete" | "failed" | "archived";
 
 /** What made a revision. */
-export type RevisionOrigin = "offline_query" | "scheduled_query" | "sql" | "upload" | "evaluation" | "aggregate_backfill";
+export type RevisionOrigin = "offline_query" | "scheduled_query" | "sql" | "upload" | "evaluation" | "aggregate_backfill" | "benchmark";
 
 /**
  * What a file of a revision holds: the table, the rows that were given, why some failed, traces.

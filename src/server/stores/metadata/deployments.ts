@@ -33,6 +33,8 @@ export interface DeploymentRecord {
   readonly ciJobUrl: string;
   readonly repositoryUrl: string;
   readonly sourceSha256: string;
+  /** Files that notebooks added to the source of a branch. */
+  readonly layers: readonly LayerRecord[];
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly error: string;
@@ -48,11 +50,23 @@ export interface VenvRecord {
   readonly runtime: string;
 }
 
-/** A deployment as its author requests it, without the fields that the server sets. */
+/** A file that a notebook added to a source. */
+export interface LayerRecord {
+  readonly notebookId: string;
+  /** Relative to the source. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/**
+ * A deployment as its author requests it, without the fields that the server sets. Layers are by
+ * default those of what is live on its branch, none when it is reset.
+ */
 export type NewDeployment = Omit<
   DeploymentRecord,
-  "id" | "status" | "promoted" | "approved" | "createdAt" | "updatedAt" | "error" | "diagnostics"
->;
+  "id" | "status" | "promoted" | "approved" | "createdAt" | "updatedAt" | "error" | "diagnostics" | "layers"
+> &
+  Partial<Pick<DeploymentRecord, "layers">>;
 
 /** The fields of a deployment that may change. */
 export type DeploymentPatch = Partial<Pick<DeploymentRecord, "status" | "error" | "diagnostics">>;

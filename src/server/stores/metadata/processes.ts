@@ -6,7 +6,7 @@
 import type { UsageRecord } from "./usage.ts";
 
 /** The role of a process. */
-export type ProcessKind = "server" | "worker" | "task" | "evaluation";
+export type ProcessKind = "server" | "worker" | "task" | "evaluation" | "kernel" | "shell";
 
 /** A process, running or ended. */
 export interface ProcessRecord {

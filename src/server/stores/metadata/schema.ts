@@ -394,4 +394,26 @@ create table home (
   (db) => {
     db.run("alter table deployment add column venvs text not null default '[]'");
   },
+  (db) => {
+    db.run(`
+create table notebook (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, title text not null, description text not null,
+  created_by text not null, kernel text, cell_count integer not null, created_at integer not null, updated_at integer not null,
+  unique (environment_id, title)
+) strict;
+create index notebook_by_environment on notebook (environment_id, seq);
+create table notebook_cell (
+  id text primary key, notebook_id text not null references notebook (id) on delete cascade, place integer not null, kind text not null,
+  source text not null, state text not null, run integer not null, queued_as integer, execution_count integer, started_at integer, ended_at integer
+) strict, without rowid;
+create index notebook_cell_by_notebook on notebook_cell (notebook_id, place);
+create table notebook_output (
+  cell_id text not null references notebook_cell (id) on delete cascade, number integer not null, stream text not null, content text not null,
+  primary key (cell_id, number)
+) strict;
+`);
+  },
+  (db) => {
+    db.run("alter table deployment add column layers text not null default '[]'");
+  },
 ];

@@ -38,6 +38,7 @@ export function sqliteDeployments(db: Database, writer: Writer, insertJob: (job:
     runtime: text,
     requirements: text,
     venvs: json(),
+    layers: json(),
     description: text,
     metadata: json(),
     ciJobUrl: text,

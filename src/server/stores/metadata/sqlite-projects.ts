@@ -147,6 +147,7 @@ export function sqliteProjects(db: Database, writer: Writer, insertJob: (job: Ne
           "deletion",
           "resolver_run",
           "task",
+          "notebook",
           "evaluation_run",
           "offline_query",
           "value_upload",

@@ -20,6 +20,7 @@ import { incrementalQueries } from "./sqlite-incremental.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 import { sqliteMonitors } from "./sqlite-monitors.ts";
 import { nodeQueries } from "./sqlite-nodes.ts";
+import { sqliteNotebooks } from "./sqlite-notebooks.ts";
 import { offlineQueryQueries } from "./sqlite-offline-queries.ts";
 import { outboxPlace } from "./sqlite-outbox.ts";
 import { processQueries } from "./sqlite-processes.ts";
@@ -89,6 +90,7 @@ export function createSqliteMetadataStore(options: {
     monitors: sqliteMonitors(db, writer),
     outbox: outboxPlace(options),
     nodes: nodeQueries(db, writer, now),
+    notebooks: sqliteNotebooks(db, writer, now),
     processes: processQueries(db, writer, addUse),
     progress: progressQueries(db, writer, now),
     resolverRuns: resolverRunQueries(db, writer, now, insertJob, advance),

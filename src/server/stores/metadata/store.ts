@@ -18,6 +18,7 @@ import type { IncrementalStore } from "./incremental.ts";
 import type { JobStore } from "./jobs.ts";
 import type { MonitorStore } from "./monitors.ts";
 import type { NodeStore } from "./nodes.ts";
+import type { NotebookStore } from "./notebooks.ts";
 import type { OfflineQueryStore } from "./offline-queries.ts";
 import type { OutboxPlace } from "./outbox.ts";
 import type { ProcessStore } from "./processes.ts";
@@ -58,6 +59,8 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly outbox: OutboxPlace;
   /** The nodes of the platform. */
   readonly nodes: NodeStore;
+  /** Notebooks, their cells and their kernels. */
+  readonly notebooks: NotebookStore;
   /** Processes of the nodes. */
   readonly processes: ProcessStore;
   /** Lines about the progress of deployments. */

@@ -1,6 +1,7 @@
 /** The start of a process that owns a database: this program again, with a hidden verb. */
 
 import { type ChildEnded, type ChildLimits, ChildProcess } from "../../thread/child-process.ts";
+import { ownProgram } from "../../thread/own-program.ts";
 import type { ThrownError } from "../../thread/rpc.ts";
 import { TableError, type TableErrorCode } from "../engine.ts";
 import type { DatabaseProcess, DatabaseSettings } from "./database-process.ts";
@@ -38,12 +39,6 @@ export function startDatabase<T extends object = DatabaseProcess, S extends Data
     ...(onStart && { onStart }),
     ...(onEnd && { onEnd }),
   });
-}
-
-/** The command that starts this program again: the binary, or the runtime with the entry file. */
-function ownProgram(): string[] {
-  const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/.test(Bun.main);
-  return isBinary ? [process.execPath] : [process.execPath, Bun.fileURLToPath(new URL("../../../main.ts", import.meta.url))];
 }
 
 function revive({ name, message, fields }: ThrownError): Error {

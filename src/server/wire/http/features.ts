@@ -9,6 +9,8 @@ import { parseTraceparent } from "../../../domain/traceparent.ts";
 import { authorize } from "../../access/authorize.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
+import { ARROW_STREAM } from "../../arrow/format.ts";
+import { ArrowRefused, readArrowStream } from "../../arrow/read-stream.ts";
 import { Failure } from "../../failure.ts";
 import { clipped } from "../../query/refusal.ts";
 import { type UploadOptions, UploadRefused, type UploadTarget } from "../../value-uploads/upload-plan.ts";
@@ -197,6 +199,8 @@ async function receive(
   const scope = await resolveScope(environments, caller, request.headers);
   const bytes = await readBody(request, maxBytes, { share, inflates: true });
   connection.unhurried?.();
+  if (below === "columns" && request.headers.get("content-type")?.startsWith(ARROW_STREAM))
+    return { caller, scope, fields: arrowFields(bytes, maxValues, known) };
   const checked = jsonText(bytes, maxValues, below === undefined ? undefined : quoted(below));
   const fields = parsedBody(checked.text, known);
   const inner = below === undefined ? undefined : fields[below];
@@ -206,13 +210,29 @@ async function receive(
   return { caller, scope, fields };
 }
 
+/**
+ * The text of a table's schema in which the options of an upload stand whose values are the table.
+ */
+const UPLOAD_TEXT = "svc.upload";
+
+/** What an upload says whose columns are a table of Arrow. Throws ArrowRefused. */
+function arrowFields(bytes: Uint8Array, maxValues: number, known: ReadonlySet<string>): Fields {
+  const { columns, metadata, names } = readArrowStream(bytes, maxValues);
+  const given = Object.fromEntries(names.map((name, at) => [name, columns[at]]));
+  if (Object.keys(given).length < names.length) throw new ArrowRefused("The table has two columns of one name.");
+  const options = parsedBody(jsonText(Buffer.from(metadata[UPLOAD_TEXT] ?? "{}"), maxValues).text, known);
+  if (options.columns !== undefined) throw wrong(UPLOAD_TEXT, "options alone, since the columns are those of the table", options.columns);
+  return { ...options, columns: given };
+}
+
 /** The answer of `work`, whose refusals have the form of all errors, each problem by itself. */
 async function answering(more: Readonly<Record<string, unknown>>, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof Failure) return failureResponse(error, more);
-    if (error instanceof JsonRefused) return errorAnswer({ status: 400, message: clipped(error.message), more });
+    if (error instanceof JsonRefused || error instanceof ArrowRefused)
+      return errorAnswer({ status: 400, message: clipped(error.message), more });
     if (!(error instanceof UploadRefused)) throw error;
     const errors = error.problems.map(({ row, column, message }) => ({
       ...{ code: "PARSE_FAILED", category: "REQUEST", message },

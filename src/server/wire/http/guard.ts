@@ -9,6 +9,8 @@ export interface GuardOptions {
   /** The address it is bound to. */
   readonly host: string;
   readonly port: number;
+  /** The port for gRPC, if there is one. */
+  readonly grpcPort?: number;
   /**
    * Further names of the server, such as that of a proxy in front: `svc.example.com` without a
    * port, or with the server's; `svc.example.com:8443` with that port.
@@ -83,10 +85,12 @@ export function remoteUrl({ host, port, allowedHosts, encrypted }: Names & { rea
  * container) keeps the name and changes the number; a page elsewhere cannot make a browser send
  * such a Host. An Origin must have the same host as the Host header.
  */
-export function createGuard({ host, port, allowedHosts, othersRefused }: GuardOptions): Guard {
+export function createGuard({ host, port, grpcPort = port, allowedHosts, othersRefused }: GuardOptions): Guard {
   const names = new Set(LOOPBACK_NAMES);
   const bound = urlHost(host).toLowerCase();
-  const hosts = new Set([port === 80 ? bound : `${bound}:${port}`, ...remoteHosts({ host, port, allowedHosts })]);
+  const hosts = new Set(
+    [port, grpcPort].flatMap((one) => [one === 80 ? bound : `${bound}:${one}`, ...remoteHosts({ host, port: one, allowedHosts })]),
+  );
   return (headers, peer) => {
     if (othersRefused !== undefined && !isThisMachine(peer?.(), host)) return othersRefused;
     const given = headers.get("host")?.toLowerCase();

@@ -4,8 +4,8 @@
  * are served beside the binaries, and their hashes are those of each release's signed sums.
  */
 
+import { escapeHtml } from "../../../domain/html.ts";
 import { REQUIRES_PYTHON } from "../../../python/runtime.ts";
-import { escapeHtml } from "../../ui/html.ts";
 import { jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
 /** A wheel of a release. */

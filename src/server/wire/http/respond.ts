@@ -21,6 +21,11 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   return Response.json(body, { status, headers: { ...SAFE_HEADERS, ...headers } });
 }
 
+/** An answer whose text is there already. */
+export function text(body: string, contentType: string): Response {
+  return new Response(body, { headers: { ...SAFE_HEADERS, "content-type": contentType } });
+}
+
 type ConnectCode = Exclude<FailureKind, "out_of_space" | "suspended"> | "canceled" | "internal";
 
 /** The content of an error. */

@@ -67,6 +67,7 @@ async function grant(platform: Platform, client: ClientRecord, { scope }: TokenR
     expires_at: formatMicros(BigInt(expiresAt) * 1_000_000n),
     scope: permissions.join(" "),
     api_server: address,
+    grpc_server: platform.grpcAddressFor(headers),
     primary_environment: primary?.id ?? null,
     environments: Object.fromEntries(environments.map(({ id, name }) => [id, name])),
     engines: Object.fromEntries(environments.map(({ id }) => [id, address])),

@@ -138,13 +138,18 @@ export interface BulkJson {
 }
 
 /** Makes the JSON of the answer to a bulk query. */
-export function bulkAnswerToJson(answer: BulkAnswer, { request, form }: AnswerOptions): BulkJson {
+export function bulkAnswerToJson(answer: BulkAnswer, options: AnswerOptions): BulkJson {
+  const data = answer.columns.map(
+    ({ path, feature, isTable, values }) => [path, outputToJson(values, { type: feature.dtype, isTable }, options.form)] as const,
+  );
+  return { data: Object.fromEntries(data), ...besideColumns(answer, options) };
+}
+
+/** Makes the JSON of all that the answer to a bulk query tells beside the values. */
+export function besideColumns(answer: BulkAnswer, { request }: AnswerOptions): Omit<BulkJson, "data"> {
   const { columns, failures, rows } = answer;
   const [before, after] = metaAround(answer, answerWarnings(columns), request, formatMicros(answer.nowMicros));
   return {
-    data: Object.fromEntries(
-      columns.map(({ path, feature, isTable, values }) => [path, outputToJson(values, { type: feature.dtype, isTable }, form)]),
-    ),
     ...(request.includeMeta ? { hits: Object.fromEntries(columns.map(({ path, hits }) => [path, hits])) } : {}),
     ...(failures.length > 0 ? { errors: failures.map((failure) => ({ row: failure.row, ...errorToJson(failure) })) } : {}),
     meta: { rows, ...before, types: typesToJson(columns), ...after },

@@ -5,6 +5,7 @@ import { errorText } from "../../../domain/error-text.ts";
 import { readStaleness } from "../../../domain/staleness.ts";
 import { parseInstant } from "../../../domain/timestamp.ts";
 import { describeValue, type FeatureValue, type JsonForm, parseExactJson } from "../../../domain/value.ts";
+import { readArrowStream } from "../../arrow/read-stream.ts";
 import { QueryRefused } from "../../query/refusal.ts";
 import { MAX_NAMES, tooManyNames } from "../../query/request/prepare.ts";
 import { type BulkRequest, bulkColumn, type QueryRequest, type RequestInput } from "../../query/request/request.ts";
@@ -89,6 +90,24 @@ export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<Bu
     if (!Array.isArray(values)) throw wrong(`inputs['${name}']`, "a list with a value per row, or with one for all rows", values);
     return bulkColumn(name, values);
   });
+  return { body: { ...body, bulk: { request: body.request, columns, now: times } }, text };
+}
+
+/** The text of a table's schema in which a query stands that has the table as its inputs. */
+export const QUERY_TEXT = "svc.query";
+
+/**
+ * Reads a bulk query in Arrow's form: the table's columns are its inputs, and its schema may carry
+ * the rest as JSON. Throws ArrowRefused, BodyInvalid, JsonRefused, QueryRefused.
+ */
+export function readArrowQuery(bytes: Uint8Array, maxValues: number): Read<BulkQueryBody> {
+  const table = readArrowStream(bytes, maxValues);
+  const { body, inputs, times, text } = readFields(Buffer.from(table.metadata[QUERY_TEXT] ?? "{}"), maxValues);
+  if (Object.keys(inputs).length > 0) throw new BodyInvalid(`${QUERY_TEXT}: the inputs are the columns of the table, and nowhere else`);
+  if (table.names.length > MAX_NAMES) throw new QueryRefused([tooManyNames(table.names.length)]);
+  const twice = table.names.find((name, at) => table.names.indexOf(name) < at);
+  if (twice !== undefined) throw givenTwice(twice, "");
+  const columns = table.names.map((name, at) => bulkColumn(name, table.columns[at] ?? []));
   return { body: { ...body, bulk: { request: body.request, columns, now: times } }, text };
 }
 

@@ -3,15 +3,18 @@
  * the engine and its answers written as JSON, with no protobuf messages in between.
  */
 
+import { ARROW_STREAM } from "../../arrow/format.ts";
+import { ArrowRefused } from "../../arrow/read-stream.ts";
+import { arrowStream } from "../../arrow/write-stream.ts";
 import { clipped, QueryRefused } from "../../query/refusal.ts";
 import type { QueryRequest } from "../../query/request/request.ts";
 import { encodedAnswer, encodedHeaders } from "../http/content-encoding.ts";
 import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
 import { errorAnswer } from "../http/respond.ts";
-import { answerToText, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
+import { answerToText, besideColumns, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
 import { type IncomingQuery, parentOf, type QueryRunner, runBulkQuery, runQuery, scopeOf } from "./endpoint.ts";
-import { BodyInvalid, type QueryBody, readBulkQueryBody, readQueryBody } from "./query-body.ts";
+import { BodyInvalid, type QueryBody, readArrowQuery, readBulkQueryBody, readQueryBody } from "./query-body.ts";
 
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
@@ -49,16 +52,22 @@ export function createQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> 
 /** Makes the handler of `POST /v1/query/bulk`. */
 export function createBulkQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
   return createHandler(
-    (body) => readBulkQueryBody(body, MAX_BULK_VALUES),
+    (body, isArrow) => (isArrow ? readArrowQuery(body, MAX_BULK_VALUES) : readBulkQueryBody(body, MAX_BULK_VALUES)),
     { data: NO_COLUMNS },
     (body, call, _text, auth) => {
       const logged = JSON.stringify({ inputs: {}, outputs: body.request.outputs });
-      return runBulkQuery(runner, incomingQuery("POST /v1/query/bulk", body, body.bulk, call, logged), auth, (answer) => {
-        const json = bulkAnswerToJson(answer, body);
-        const summary = { data: [], errors: json.errors?.slice(0, MAX_LOGGED_ERRORS), meta: json.meta };
-        return { sent: JSON.stringify(json), summary: JSON.stringify(summary) };
+      const incoming = incomingQuery("POST /v1/query/bulk", body, body.bulk, call, logged);
+      return runBulkQuery<Auth, string | Uint8Array<ArrayBuffer>>(runner, incoming, auth, (answer) => {
+        const { errors, hits, meta } = besideColumns(answer, body);
+        const summary = JSON.stringify({ data: [], errors: errors?.slice(0, MAX_LOGGED_ERRORS), meta });
+        if (!call.wantsArrow) return { sent: JSON.stringify(bulkAnswerToJson(answer, body)), summary };
+        const columns = answer.columns.map(({ path, feature, values }) => ({ name: path, type: feature.dtype, values }));
+        const told = Object.entries({ meta, errors, hits }).filter(([, value]) => value !== undefined);
+        const texts = Object.fromEntries(told.map(([name, value]) => [`svc.${name}`, JSON.stringify(value)]));
+        return { sent: arrowStream(columns, answer.rows, texts), summary };
       });
     },
+    true,
   );
 }
 
@@ -79,24 +88,33 @@ export function createPlanHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
   );
 }
 
+/** @param takesArrow whether bodies and answers may be tables of Arrow */
 function createHandler<Auth, B extends QueryBody>(
-  read: (body: Uint8Array) => { readonly body: B; readonly text: string },
+  read: (body: Uint8Array, isArrow: boolean) => { readonly body: B; readonly text: string },
   more: Readonly<Record<string, unknown>>,
-  answer: (body: B, call: HttpCall, text: string, auth: Auth) => Promise<string>,
+  answer: (body: B, call: HttpCall, text: string, auth: Auth) => Promise<string | Uint8Array<ArrayBuffer>>,
+  takesArrow = false,
 ): Handler<Auth> {
   const refuse = (status: number, message: string, headers?: Record<string, string>): Response =>
     errorAnswer({ status, message: clipped(message), more }, headers);
   return async (request, auth, receive) => {
     if (request.method !== "POST") return refuse(405, `use POST, not ${request.method}`, { allow: "POST" });
     const type = request.headers.get("content-type");
-    if (type !== null && !JSON_TYPE.test(type)) return refuse(415, `send JSON with Content-Type: application/json, not ${type}`);
+    const isArrow = takesArrow && type !== null && ARROW_TYPE.test(type);
+    if (type !== null && !isArrow && !JSON_TYPE.test(type))
+      return refuse(
+        415,
+        `send JSON with Content-Type: application/json${takesArrow ? `, or a table as ${ARROW_STREAM}` : ""}, not ${type}`,
+      );
     const deadline = deadlineOf(request);
     try {
-      const { body, text } = read(await receive());
-      const call = { headers: request.headers, signal: deadline.signal };
-      return await encodedAnswer(request.headers, await answer(body, call, text, auth), JSON_HEADERS);
+      const { body, text } = read(await receive(), isArrow);
+      const accepted = request.headers.get("accept");
+      const wantsArrow = takesArrow && (accepted?.includes(ARROW_STREAM) || (isArrow && !accepted?.includes("json")));
+      const call = { headers: request.headers, signal: deadline.signal, wantsArrow };
+      return await encodedAnswer(request.headers, await answer(body, call, text, auth), wantsArrow ? ARROW_HEADERS : JSON_HEADERS);
     } catch (error) {
-      if (error instanceof BodyInvalid || error instanceof JsonRefused) return refuse(400, error.message);
+      if (error instanceof BodyInvalid || error instanceof JsonRefused || error instanceof ArrowRefused) return refuse(400, error.message);
       if (error instanceof QueryRefused) {
         const errors = error.errors.map((detail) => errorToJson(detail as JsonError));
         return errorAnswer({ status: 400, message: error.message, errors, more });
@@ -112,12 +130,15 @@ function createHandler<Auth, B extends QueryBody>(
 interface HttpCall {
   readonly headers: Headers;
   readonly signal: AbortSignal;
+  /** Whether the answer is to be a table of Arrow. */
+  readonly wantsArrow: boolean;
 }
 
 /**
  * The content types that are taken. A request without one is read as JSON, because simple clients
  * leave it out.
  */
+const ARROW_TYPE = /^application\/vnd\.apache\.arrow\.stream\s*(?:;|$)/i;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 function incomingQuery<A>(endpoint: string, body: QueryBody, request: A, { headers, signal }: HttpCall, sent: string): IncomingQuery<A> {
@@ -136,8 +157,6 @@ function incomingQuery<A>(endpoint: string, body: QueryBody, request: A, { heade
   };
 }
 
-const JSON_HEADERS = encodedHeaders({
-  "content-type": "application/json",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-});
+const SAFE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+const JSON_HEADERS = encodedHeaders({ "content-type": "application/json", ...SAFE });
+const ARROW_HEADERS = encodedHeaders({ "content-type": ARROW_STREAM, ...SAFE });

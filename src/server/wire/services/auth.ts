@@ -42,7 +42,7 @@ const STATUS: Readonly<Record<LoginOutcome["state"], LoginSessionStatus>> = {
 /** Adds the service to a router. */
 export function register(
   router: ConnectRouter,
-  { addressFor, browserSessions, clients, environments, log, loginSessions }: Platform,
+  { addressFor, browserSessions, clients, environments, grpcAddressFor, log, loginSessions }: Platform,
 ): void {
   /**
    * The browser sessions that a caller may end: all of the team as an administrator, itself as a
@@ -89,6 +89,7 @@ export function register(
         teamId: caller.teamId,
         projectId: environment?.projectId ?? "",
         dashboardUrl: addressFor(context.requestHeader),
+        grpcServer: grpcAddressFor(context.requestHeader),
         name: await nameOf(clients, caller),
         permissions: [...caller.permissions],
         ...(caller.expiresAt !== undefined && { expiresAt: msToTimestamp(caller.expiresAt) }),

@@ -16,6 +16,7 @@ import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 
 const CLUSTER_ID = "clstr_local";
+const CLUSTER_NAME = "local";
 /** Namespace of what belongs to no environment. */
 const SERVER_NAMESPACE = "server";
 const DEFAULT_EVENTS = 100;
@@ -28,11 +29,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
   const cluster = async (caller: Caller) => {
     const began = (await visibleEnvironments(environments, caller)).map(({ createdAt }) => createdAt);
-    return { id: CLUSTER_ID, name: "local", kind: "local", createdAt: msToTimestamp(Math.min(...began)) };
-  };
-  const checkId = (id: string): void => {
-    if (id !== CLUSTER_ID)
-      throw new Failure("not_found", `There is no cluster '${id}'.`, { hint: `This platform has one: ${CLUSTER_ID}.` });
+    return { id: CLUSTER_ID, name: CLUSTER_NAME, kind: "local", createdAt: msToTimestamp(Math.min(...began)) };
   };
   const pods = async (caller: Caller): Promise<ProcessRecord[]> => {
     await (await platform.processes()).measure();
@@ -118,6 +115,16 @@ export function register(router: ConnectRouter, platform: Platform): void {
       };
     },
   });
+}
+
+/** Throws Failure not_found unless a text is the id of the cluster. */
+function checkId(id: string): void {
+  if (id !== CLUSTER_ID) throw new Failure("not_found", `There is no cluster '${id}'.`, { hint: `This platform has one: ${CLUSTER_ID}.` });
+}
+
+/** Throws Failure not_found unless a text is the id or the name of the cluster. */
+export function checkCluster(idOrName: string): void {
+  if (idOrName !== CLUSTER_NAME) checkId(idOrName);
 }
 
 function bounds({ startTime, endTime }: { startTime?: Timestamp | undefined; endTime?: Timestamp | undefined }): {

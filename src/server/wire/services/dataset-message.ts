@@ -41,6 +41,7 @@ const ORIGINS = {
   upload: DatasetOrigin.UPLOAD,
   evaluation: DatasetOrigin.EVALUATION,
   aggregate_backfill: DatasetOrigin.AGGREGATE_BACKFILL,
+  benchmark: DatasetOrigin.BENCHMARK,
 } as const;
 
 const KINDS = {

@@ -20,6 +20,7 @@ import {
   ListDeploymentsResponseSchema,
   PromoteDeploymentResponseSchema,
   RollBackDeploymentResponseSchema,
+  StartBranchResponseSchema,
   ValidateGraphResponseSchema,
   type Venv,
   WatchDeploymentResponseSchema,
@@ -77,6 +78,7 @@ export function deploymentMessage(
     profiling: record.profiling,
     waitsForTraffic: waits,
     approvalId,
+    notebookFiles: record.layers.map(({ path }) => path),
   });
 }
 
@@ -269,6 +271,17 @@ export function register(router: ConnectRouter, platform: Platform): void {
       for await (const { deployment, progress } of deployments.watch(deploymentId, environment.id, context.signal)) {
         yield create(WatchDeploymentResponseSchema, { deployment: await message(deployment, context), progress });
       }
+    },
+
+    async startBranch({ branch: given }, context) {
+      const branch = checkBranch(given);
+      if (branch === "") throw new Failure("invalid_argument", "The request names no branch.");
+      const { environment } = await resolveScope(environments, callerOf(context), context.requestHeader);
+      const deployments = await platform.deployments();
+      const target = { environment, branch, deploymentId: "" };
+      const id = await deployments.resolve(target);
+      (await deployments.acquire(target)).release();
+      return create(StartBranchResponseSchema, { deployment: await message(await deployments.find(id, environment.id), context) });
     },
 
     async listBranches(_request, context) {

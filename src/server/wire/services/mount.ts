@@ -72,8 +72,8 @@ export async function loadService(service: Service): Promise<ServiceModule> {
 export function createServiceMethods(platform: Platform): ServiceMethods {
   const loaded = new Map<string, Promise<Map<string, CallMethod>>>();
 
-  const load = async (service: Service): Promise<Map<string, CallMethod>> => {
-    const module = await loadService(service);
+  /** @param stated the permission of all methods; absent = each states its own */
+  const load = async (module: ServiceModule, stated?: Permission): Promise<Map<string, CallMethod>> => {
     const direct = await module.direct?.();
     const router = createConnectRouter({
       interceptors: [auditInterceptor(platform), errorInterceptor(platform)],
@@ -87,12 +87,13 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
     return new Map(
       router.handlers.map((made) => {
         const handler = hasSecret(made.method.output) ? uncompressed(made) : made;
-        const general = isAudited(handler.method)
-          ? auditedHandler(platform, handler)
-          : isStream(handler)
-            ? streamHandler(platform, handler)
-            : generalHandler(handler);
-        const needed = getOption(handler.method, permission);
+        const needed = stated ?? getOption(handler.method, permission);
+        const general =
+          stated === undefined && isAudited(handler.method)
+            ? auditedHandler(platform, handler)
+            : isStream(handler)
+              ? streamHandler(platform, handler)
+              : generalHandler(handler);
         const maxBytes = getOption(handler.method, max_body_bytes) || SHORT_BODY_BYTES;
         return [
           handler.requestPath,
@@ -112,12 +113,34 @@ export function createServiceMethods(platform: Platform): ServiceMethods {
     async find(path) {
       const name = path.slice(1, path.lastIndexOf("/"));
       const service = Object.values(SERVICES).find(({ typeName }) => typeName === name);
-      if (!service) return undefined;
-      const methods = loaded.get(name) ?? load(service);
+      const standard = Object.hasOwn(STANDARD, name) ? STANDARD[name] : undefined;
+      if (!service && !standard) return undefined;
+      const begin = async () => (service ? load(await loadService(service)) : standard?.(load, name)) ?? new Map<string, CallMethod>();
+      const methods = loaded.get(name) ?? begin();
       loaded.set(name, methods);
       return (await methods).get(path);
     },
   };
+}
+
+/** Loads the methods of a service of gRPC's own. */
+type Standard = (
+  load: (module: ServiceModule, stated: Permission) => Promise<Map<string, CallMethod>>,
+  name: string,
+) => Promise<Map<string, CallMethod>>;
+
+/**
+ * gRPC's own services, which are open to anyone, change nothing and have no rows in the audit log.
+ */
+const STANDARD: Readonly<Record<string, Standard>> = {
+  "grpc.health.v1.Health": async (load) => load(await import("../grpc/health.ts"), Permission.PUBLIC),
+  "grpc.reflection.v1.ServerReflection": reflection,
+  "grpc.reflection.v1alpha.ServerReflection": reflection,
+};
+
+async function reflection(_: unknown, name: string): Promise<Map<string, CallMethod>> {
+  const { createReflectionMethod } = await import("../grpc/reflection.ts");
+  return new Map([[`/${name}/ServerReflectionInfo`, createReflectionMethod()]]);
 }
 
 const NO_BODY = new Uint8Array(0);

@@ -1,20 +1,25 @@
 /** QueryService: online queries over Connect. */
 
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { ErrorDetailSchema } from "../../../../gen/svc/v1/error_pb.ts";
 import {
   type QueryBulkResponse,
+  QueryMultiResponseSchema,
+  type QueryOutcomeSchema,
   type QueryRequest,
   QueryRequestSchema,
   QueryResponseSchema,
   QueryService,
 } from "../../../../gen/svc/v1/query_pb.ts";
 import { timestampToMicros } from "../../../domain/proto-time.ts";
-import { deadlinePassed } from "../../failure.ts";
+import { deadlinePassed, Failure } from "../../failure.ts";
 import { answerToBinary } from "../../query/answer/answer-bytes.ts";
 import { bulkAnswerToProto, bulkSummary } from "../../query/bulk.ts";
+import { QueryRefused } from "../../query/refusal.ts";
 import { bulkColumnsFromProto, bulkRequestFromProto, requestFromProto } from "../../query/request/request.ts";
-import { callerOf } from "../interceptors.ts";
+import { callerOf, toConnectError } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 import type { BulkMessage } from "../query/bulk-message.ts";
 import { parentOf, type Queries, runBulkQuery, runQuery, scopeOf } from "../query/endpoint.ts";
@@ -86,6 +91,9 @@ export function answerBulkCall<Auth>(
   });
 }
 
+/** Most queries of a call of QueryMulti. */
+const MOST_QUERIES = 100;
+
 /** The direct handlers of single and bulk queries. */
 export const direct = async () => (await import("./query-direct.ts")).DIRECT_CALLS;
 
@@ -105,6 +113,25 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async queryBulk(message, context) {
       const bulk = { query: message.query, columns: bulkColumnsFromProto(message), now: message.now.map(timestampToMicros) };
       return answerBulkCall(await platform.queries(), bulk, context.requestHeader, callerOf(context), signalOf(context));
+    },
+    async queryMulti({ queries }, context) {
+      if (queries.length === 0 || queries.length > MOST_QUERIES)
+        throw new Failure("invalid_argument", `A call has 1 to ${MOST_QUERIES} queries, and this one has ${queries.length}.`);
+      const answer = createQueryCalls(await platform.queries());
+      const { requestHeader: headers } = context;
+      const call = { headers, auth: callerOf(context), signal: signalOf(context) };
+      const outcome = async (message: QueryRequest): Promise<MessageInitShape<typeof QueryOutcomeSchema>> => {
+        try {
+          const bytes = await answer({ ...call, message, received: toBinary(QueryRequestSchema, message) });
+          return { outcome: { case: "response", value: fromBinary(QueryResponseSchema, bytes) } };
+        } catch (error) {
+          if (!(error instanceof QueryRefused)) throw error;
+          const shown = toConnectError(platform, "svc.v1.QueryService/QueryMulti", error);
+          const errors = shown.findDetails(ErrorDetailSchema);
+          return { outcome: { case: "failure", value: { code: codeToString(shown.code), message: shown.rawMessage, errors } } };
+        }
+      };
+      return create(QueryMultiResponseSchema, { outcomes: await Promise.all(queries.map(outcome)) });
     },
     ...queryRunMethods(platform),
   });

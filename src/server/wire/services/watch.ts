@@ -20,6 +20,7 @@ const TOPICS: Readonly<Record<ChangeTopic, { readonly topic: WatchTopic; readonl
   metrics: { topic: WatchTopic.METRICS, needs: "read" },
   monitors: { topic: WatchTopic.MONITORS, needs: "read" },
   streams: { topic: WatchTopic.STREAMS, needs: "read" },
+  notebooks: { topic: WatchTopic.NOTEBOOKS, needs: "read" },
 };
 const NAMES = Object.keys(TOPICS) as ChangeTopic[];
 

@@ -13,6 +13,7 @@ import { identityConformance } from "./identity.conformance.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
 import { monitorsConformance } from "./monitors.conformance.ts";
 import { nodesConformance } from "./nodes.conformance.ts";
+import { notebooksConformance } from "./notebooks.conformance.ts";
 import { offlineQueriesConformance } from "./offline-queries.conformance.ts";
 import { processesConformance } from "./processes.conformance.ts";
 import { projectsConformance } from "./projects.conformance.ts";
@@ -43,6 +44,7 @@ const SUITES = [
   monitorsConformance,
   streamsConformance,
   nodesConformance,
+  notebooksConformance,
   approvalsConformance,
   auditConformance,
   datasetsConformance,

@@ -63,6 +63,7 @@ export function deploymentRecord(id: string, environmentId: string, patch: Parti
   return {
     id,
     environmentId,
+    layers: [{ notebookId: "nb_1", path: "notebook_a.py", text: "x = 1\n" }],
     branch: "",
     status: DeploymentStatus.QUEUED,
     promoted: false,

@@ -95,7 +95,7 @@ const REFUSALS: readonly Refused[] = [
   },
   { path: "/svc.v1.QueryService/Nothing", method: "POST", status: 501, code: "unimplemented", detail: "INVALID_QUERY" },
   { path: "/svc.v1.NoService/Query", method: "POST", status: 501, code: "unimplemented", detail: "INVALID_QUERY" },
-  { path: "/grpc.health.v1.Health/Check", method: "POST", status: 501, code: "unimplemented", detail: "INVALID_QUERY" },
+  { path: "/grpc.nothing.v1.Nothing/Check", method: "POST", status: 501, code: "unimplemented", detail: "INVALID_QUERY" },
 ];
 
 describe("one shape", () => {

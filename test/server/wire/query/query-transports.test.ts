@@ -10,6 +10,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { create, fromBinary, fromJson, type JsonValue, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 import { ErrorCategory, ErrorCode, ErrorDetailSchema } from "../../../../gen/svc/v1/error_pb.ts";
 import { QueryRequestSchema, type QueryResponse, QueryResponseSchema, QueryService } from "../../../../gen/svc/v1/query_pb.ts";
@@ -50,14 +51,17 @@ const TRANSPORTS = {
   direct: { binary: true },
   "direct, by a deadline": { binary: true, timeoutMs: 60_000 },
   "general, JSON": { binary: false },
-  "general, gRPC-web": { binary: true, grpc: true },
+  "general, gRPC-web": { binary: true, grpc: "web" },
+  gRPC: { binary: true, grpc: "http2" },
+  "gRPC, JSON": { binary: false, grpc: "http2" },
 } as const;
 
-type TransportKind = { readonly binary: boolean; readonly timeoutMs?: number; readonly grpc?: boolean };
+type TransportKind = { readonly binary: boolean; readonly timeoutMs?: number; readonly grpc?: "web" | "http2" };
 
 function client(kind: TransportKind, token: string | null, headers: Record<string, string> = {}): Client<typeof QueryService> {
-  const transport = (kind.grpc ? createGrpcWebTransport : createConnectTransport)({
-    baseUrl: server.url,
+  const make = { web: createGrpcWebTransport, http2: createGrpcTransport, connect: createConnectTransport }[kind.grpc ?? "connect"];
+  const transport = make({
+    baseUrl: kind.grpc === "http2" ? server.server.grpcUrl : server.url,
     useBinaryFormat: kind.binary,
     ...(kind.timeoutMs === undefined ? {} : { defaultTimeoutMs: kind.timeoutMs }),
     interceptors: [
@@ -103,6 +107,18 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, transport: TransportKind) =>
       [ErrorCode.RESOLVER_FAILED, ""],
     ]);
     expect(failing.errors[0]?.exception).toMatchObject({ kind: "ValueError", message: "no" });
+  });
+
+  test("several queries at once each have their own end", async () => {
+    const found = client(transport, await server.token());
+    const { outcomes } = await found.queryMulti({ queries: [ask(5), ask(1, ["user.nmae"]), ask(7)] });
+    expect(outcomes.map(({ outcome }) => outcome.case)).toEqual(["response", "failure", "response"]);
+    const [first, second, third] = outcomes.map(({ outcome }) => outcome.value);
+    expect(first).toMatchObject({ data: [{ field: "user.name" }, { field: "user.greeting", value: { kind: { value: "hello user 5" } } }] });
+    expect(second).toMatchObject({ code: "invalid_argument", errors: [{ feature: "user.nmae" }] });
+    expect(third).toMatchObject({ errors: [{ code: ErrorCode.RESOLVER_FAILED }] });
+    expect((await failure(found.queryMulti({}))).code).toBe(Code.InvalidArgument);
+    expect((await failure(client(transport, null).queryMulti({ queries: [ask(5)] }))).code).toBe(Code.Unauthenticated);
   });
 
   test("a run is told as soon as it was answered", async () => {

@@ -43,6 +43,7 @@ describe("token exchange", () => {
       expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000000Z$/),
       scope: "read query.online deploy admin",
       api_server: server.url,
+      grpc_server: server.server.grpcUrl,
       primary_environment: server.credentials.environmentId,
       environments: { [server.credentials.environmentId]: "default" },
       engines: { [server.credentials.environmentId]: server.url },

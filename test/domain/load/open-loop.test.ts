@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type LoadClock, type LoadPlan, type LoadSample, runLoad } from "../../src/query-client/load.ts";
+import { type LoadClock, type LoadPlan, type LoadSample, runLoad } from "../../../src/domain/load/open-loop.ts";
 
 /** Time that passes only while somebody waits for it; what waits is woken in order. */
 class VirtualTime implements LoadClock {

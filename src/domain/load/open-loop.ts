@@ -5,7 +5,7 @@
  * omission).
  */
 
-import { LatencyHistogram } from "../domain/latency-histogram.ts";
+import { LatencyHistogram } from "../latency-histogram.ts";
 
 /** The rate and duration of a load. */
 export interface LoadPlan {
@@ -21,8 +21,12 @@ export interface LoadPlan {
 
 /** The outcome of one query. */
 export interface LoadSample {
+  /** When it was due, from the beginning of the load. */
+  readonly dueMs: number;
   /** From the time when it was due to its answer. */
   readonly latencyMs: number;
+  /** From the time when it was due, or when another one made room for it, to when it was sent. */
+  readonly lateMs: number;
   /** Code of the error; undefined when there was none. */
   readonly error: string | undefined;
   /** False during the warm-up. */
@@ -92,16 +96,19 @@ export async function runLoad(
   const end = measureFrom + plan.durationMs;
   const dueAt = (number: number) => (number * 1000) / plan.qps;
   const underWay = new Set<Promise<void>>();
+  /** When there was room for another query again; 0 = there always was. */
+  let roomSince = 0;
   let answered = 0;
   let lastAnswer = measureFrom;
   let stoppedAt = end;
 
   const launch = (due: number): void => {
+    const lateMs = elapsed() - Math.max(due, roomSince);
     const work = send().then((error) => {
       underWay.delete(work);
       const now = elapsed();
       if (error !== undefined && signal.aborted) return;
-      const sample = { latencyMs: now - due, error, measured: due >= measureFrom };
+      const sample = { dueMs: due, latencyMs: now - due, lateMs, error, measured: due >= measureFrom };
       onSample?.(sample);
       if (!sample.measured) return;
       answered++;
@@ -121,6 +128,7 @@ export async function runLoad(
     } else if (underWay.size >= plan.concurrency) {
       if (now >= end) break;
       await Promise.race([...underWay, clock.sleep(Math.min(end - now, MAX_SLEEP_MS))]);
+      roomSince = elapsed();
     } else {
       launch(due);
       next++;

@@ -1,0 +1,887 @@
+package features
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"math/rand"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Feature names a feature whose values are of type T. As an output it asks for the feature.
+type Feature[T any] struct{ name string }
+
+// Output is a feature that a query asks for.
+type Output interface{ Name() string }
+
+// Input is the value of a feature that a query is given.
+type Input struct {
+	name  string
+	value any
+}
+
+// Column is the values of a feature that a bulk query is given.
+type Column struct {
+	name   string
+	values []any
+}
+
+// Row is a struct of a feature class.
+type Row interface{ svcNamespace() string }
+
+// Named is the feature with a name, of whatever type; it may be a class too.
+func Named(name string) Feature[any] { return Feature[any]{name} }
+
+// Name is the fully qualified name, or the path from the class that is asked for.
+func (f Feature[T]) Name() string { return f.name }
+
+// Is gives a query the value of the feature.
+func (f Feature[T]) Is(value T) Input { return Input{f.name, value} }
+
+// Are gives a bulk query the values of the feature, one a row; a single one is for all rows.
+func (f Feature[T]) Are(values ...T) Column {
+	column := Column{name: f.name, values: make([]any, len(values))}
+	for i, value := range values {
+		column.values[i] = value
+	}
+	return column
+}
+
+// In is the value in an answer; nil stands for null. The error is an SvcErrorDetail where the
+// feature failed.
+func (f Feature[T]) In(result *SvcResult) (*T, error) {
+	if failure, failed := result.failed[f.name]; failed {
+		return nil, failure
+	}
+	raw, asked := result.values[f.name]
+	if !asked {
+		return nil, fmt.Errorf("%s is not among the outputs", f.name)
+	}
+	return decodeAs[T](f.name, raw)
+}
+
+// Column is the values in the answer to a bulk query, one a row; nil stands for null and for what
+// failed.
+func (f Feature[T]) Column(result *SvcBulkResult) ([]*T, error) {
+	column, asked := result.columns[f.name]
+	if !asked {
+		return nil, fmt.Errorf("%s is not among the outputs", f.name)
+	}
+	values := make([]*T, len(column))
+	for i, raw := range column {
+		value, err := decodeAs[T](f.name, raw)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = value
+	}
+	return values, nil
+}
+
+// Ptr is a pointer to a value, as the members of rows are.
+func Ptr[T any](value T) *T { return &value }
+
+// Date is a calendar date, "2024-05-01".
+type Date string
+
+// Time is the beginning of the date in UTC.
+func (d Date) Time() (time.Time, error) { return time.Parse(time.DateOnly, string(d)) }
+
+// DateOf is the date of a time in its own location.
+func DateOf(at time.Time) Date { return Date(at.Format(time.DateOnly)) }
+
+// Decimal is a decimal number with its digits as they were written, "12.340".
+type Decimal string
+
+// Rat is the number itself; false when the text is none.
+func (d Decimal) Rat() (*big.Rat, bool) { return new(big.Rat).SetString(string(d)) }
+
+// SvcOptions are the settings of a client. What is left empty comes from the environment variables
+// SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_ENVIRONMENT and SVC_API_SERVER.
+type SvcOptions struct {
+	ClientID     string
+	ClientSecret string
+	Environment  string
+	// APIServer is the server's address; default http://127.0.0.1:5757.
+	APIServer string
+	// Branch and DeploymentID ask a branch or one deployment in place of what is live.
+	Branch       string
+	DeploymentID string
+	// Timeout bounds a call with all of its retries; default a minute. A context with a deadline may
+	// end it sooner.
+	Timeout time.Duration
+	// HTTPClient sends the requests; default one that keeps its connections.
+	HTTPClient *http.Client
+}
+
+// SvcClient queries a server. It may be used from any number of goroutines.
+type SvcClient struct {
+	options SvcOptions
+	http    *http.Client
+	headers map[string]string
+
+	mutex     sync.Mutex
+	token     string
+	refreshAt time.Time
+	queries   string
+}
+
+const (
+	defaultServer  = "http://127.0.0.1:5757"
+	defaultTimeout = time.Minute
+	mostBytes      = 1 << 30
+	mostTokenBytes = 1 << 20
+	firstPause     = 50 * time.Millisecond
+	longestPause   = 2 * time.Second
+)
+
+// NewSvcClient makes a client; nothing is sent before the first call. The error says which setting is
+// missing or makes no sense.
+func NewSvcClient(options SvcOptions) (*SvcClient, error) {
+	for _, setting := range []struct {
+		value    *string
+		variable string
+	}{
+		{&options.ClientID, "SVC_CLIENT_ID"},
+		{&options.ClientSecret, "SVC_CLIENT_SECRET"},
+		{&options.Environment, "SVC_ENVIRONMENT"},
+		{&options.APIServer, "SVC_API_SERVER"},
+	} {
+		if *setting.value == "" {
+			*setting.value = os.Getenv(setting.variable)
+		}
+	}
+	if options.ClientID == "" || options.ClientSecret == "" {
+		return nil, errors.New("svc: the client needs ClientID and ClientSecret, or SVC_CLIENT_ID and SVC_CLIENT_SECRET")
+	}
+	server, err := serverAddress(options.APIServer)
+	if err != nil {
+		return nil, err
+	}
+	options.APIServer = server
+	if options.Timeout < 0 {
+		return nil, fmt.Errorf("svc: Timeout is a length of time above zero, not %v", options.Timeout)
+	}
+	if options.Timeout == 0 {
+		options.Timeout = defaultTimeout
+	}
+	client := http.Client{}
+	if options.HTTPClient != nil {
+		client = *options.HTTPClient
+	} else if transport, ok := http.DefaultTransport.(*http.Transport); ok {
+		transport = transport.Clone()
+		transport.MaxIdleConnsPerHost = 64
+		client.Transport = transport
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	headers := map[string]string{"svc-environment": options.Environment, "svc-branch": options.Branch}
+	return &SvcClient{options: options, http: &client, headers: headers}, nil
+}
+
+// SvcQuery is a query for one row.
+type SvcQuery struct {
+	Inputs []Input
+	// Outputs are what is asked for; none = what the named query says, or the class of the inputs.
+	Outputs []Output
+	SvcQueryOptions
+}
+
+// SvcBulkQuery is a query for many rows.
+type SvcBulkQuery struct {
+	// Inputs have one value a row, all as many, or one for all rows.
+	Inputs  []Column
+	Outputs []Output
+	SvcQueryOptions
+}
+
+// SvcQueryOptions are what a query may say beside its inputs and outputs.
+type SvcQueryOptions struct {
+	// Staleness says how old stored values may be, by feature.
+	Staleness map[Output]time.Duration
+	Tags      []string
+	// Now is the time to answer as of; zero = the time of the query.
+	Now time.Time
+	// Context is what resolvers read with svc.query_context().
+	Context       map[string]any
+	QueryName     string
+	QueryVersion  string
+	CorrelationID string
+	// Trace keeps the spans of the query, under SvcMeta.TraceID.
+	Trace bool
+}
+
+// SvcMeta is about an answered query.
+type SvcMeta struct {
+	QueryID         string   `json:"query_id"`
+	DeploymentID    string   `json:"deployment_id"`
+	EnvironmentID   string   `json:"environment_id"`
+	EnvironmentName string   `json:"environment_name"`
+	TraceID         string   `json:"trace_id"`
+	DurationSeconds float64  `json:"execution_duration_s"`
+	Warnings        []string `json:"warnings"`
+}
+
+// SvcResult is the answer to a query. Features that failed are in Errors; the others have values all
+// the same.
+type SvcResult struct {
+	Errors []SvcErrorDetail
+	Meta   SvcMeta
+	values map[string]any
+	failed map[string]SvcErrorDetail
+}
+
+// SvcBulkResult is the answer to a bulk query. Values that failed are in Errors, with their rows.
+type SvcBulkResult struct {
+	Errors  []SvcErrorDetail
+	Meta    SvcMeta
+	columns map[string][]any
+}
+
+// SvcErrorDetail is one error of a query.
+type SvcErrorDetail struct {
+	// Code and Category are names such as RESOLVER_FAILED and FIELD.
+	Code     string `json:"code"`
+	Category string `json:"category"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint"`
+	Feature  string `json:"feature"`
+	Resolver string `json:"resolver"`
+	// Row is that of a bulk query, from 0.
+	Row *int `json:"row"`
+	// Exception is what code of the project raised.
+	Exception *struct {
+		Kind       string `json:"kind"`
+		Message    string `json:"message"`
+		Stacktrace string `json:"stacktrace"`
+	} `json:"exception"`
+}
+
+func (e SvcErrorDetail) Error() string {
+	where := e.Feature
+	if e.Row != nil {
+		where = strings.TrimSuffix(fmt.Sprintf("row %d, %s", *e.Row, where), ", ")
+	}
+	if where == "" {
+		return e.Message
+	}
+	return where + ": " + e.Message
+}
+
+// Codes of SvcError beside those that the server may send.
+const (
+	CodeUnauthenticated  = "unauthenticated"
+	CodeInvalidArgument  = "invalid_argument"
+	CodeUnavailable      = "unavailable"
+	CodeDeadlineExceeded = "deadline_exceeded"
+	CodeUnexpectedAnswer = "unexpected_answer"
+)
+
+// SvcError is a call that was not answered, or refused as a whole.
+type SvcError struct {
+	// Code is one such as "invalid_argument".
+	Code    string
+	Message string
+	Hint    string
+	// Status is that of HTTP; 0 = there was no answer.
+	Status int
+	// Errors are the single problems of a query.
+	Errors []SvcErrorDetail
+	cause  error
+}
+
+func (e *SvcError) Error() string {
+	text := "svc: " + e.Message
+	if e.Hint != "" {
+		text += " " + e.Hint
+	}
+	return text
+}
+
+// Unwrap is the error of the connection or the context, if there was one.
+func (e *SvcError) Unwrap() error { return e.cause }
+
+// Query computes or serves features of one row. The error is an *SvcError when the query is refused
+// or nothing answers; what fails while it runs is in the result.
+func (c *SvcClient) Query(ctx context.Context, query SvcQuery) (*SvcResult, error) {
+	inputs := make(map[string]any, len(query.Inputs))
+	for _, input := range query.Inputs {
+		if _, given := inputs[input.name]; given {
+			return nil, fmt.Errorf("svc: the input %s is given twice", input.name)
+		}
+		inputs[input.name] = encodeValue(reflect.ValueOf(input.value))
+	}
+	var answer struct {
+		Data []struct {
+			Field string          `json:"field"`
+			Value any             `json:"value"`
+			Error *SvcErrorDetail `json:"error"`
+		} `json:"data"`
+		Errors []SvcErrorDetail `json:"errors"`
+		Meta   SvcMeta          `json:"meta"`
+	}
+	if err := c.post(ctx, "/v1/query/online", c.body(inputs, query.Outputs, query.SvcQueryOptions), &answer); err != nil {
+		return nil, err
+	}
+	result := &SvcResult{Errors: answer.Errors, Meta: answer.Meta, values: map[string]any{}, failed: map[string]SvcErrorDetail{}}
+	for _, item := range answer.Data {
+		result.values[item.Field] = item.Value
+		if item.Error != nil {
+			result.failed[item.Field] = *item.Error
+		}
+	}
+	return result, nil
+}
+
+// QueryBulk computes or serves features of many rows.
+func (c *SvcClient) QueryBulk(ctx context.Context, query SvcBulkQuery) (*SvcBulkResult, error) {
+	inputs := make(map[string]any, len(query.Inputs))
+	for _, column := range query.Inputs {
+		if _, given := inputs[column.name]; given {
+			return nil, fmt.Errorf("svc: the input %s is given twice", column.name)
+		}
+		values := make([]any, len(column.values))
+		for i, value := range column.values {
+			values[i] = encodeValue(reflect.ValueOf(value))
+		}
+		inputs[column.name] = values
+	}
+	var answer struct {
+		Data   map[string][]any `json:"data"`
+		Errors []SvcErrorDetail `json:"errors"`
+		Meta   SvcMeta          `json:"meta"`
+	}
+	if err := c.post(ctx, "/v1/query/bulk", c.body(inputs, query.Outputs, query.SvcQueryOptions), &answer); err != nil {
+		return nil, err
+	}
+	return &SvcBulkResult{Errors: answer.Errors, Meta: answer.Meta, columns: answer.Data}, nil
+}
+
+// Into sets the members of a row to the values of its class, those of has-one relations included.
+// What failed or was not asked for stays as it is.
+func (r *SvcResult) Into(row Row) error {
+	into := reflect.ValueOf(row)
+	if into.Kind() != reflect.Pointer || into.IsNil() {
+		return fmt.Errorf("svc: Into takes a pointer to a row, not %T", row)
+	}
+	prefix := row.svcNamespace() + "."
+	tree := map[string]any{}
+	for name, value := range r.values {
+		path, own := strings.CutPrefix(name, prefix)
+		if _, failed := r.failed[name]; own && !failed {
+			plant(tree, strings.Split(path, "."), value)
+		}
+	}
+	return decodeStruct(tree, into.Elem())
+}
+
+// plant puts a value at its path; a list of rows stays, whatever columns of them are asked for beside.
+func plant(tree map[string]any, path []string, value any) {
+	for _, step := range path[:len(path)-1] {
+		below, ok := tree[step].(map[string]any)
+		if !ok {
+			if tree[step] != nil {
+				return
+			}
+			below = map[string]any{}
+			tree[step] = below
+		}
+		tree = below
+	}
+	tree[path[len(path)-1]] = value
+}
+
+func (c *SvcClient) body(inputs map[string]any, outputs []Output, options SvcQueryOptions) map[string]any {
+	names := make([]string, len(outputs))
+	for i, output := range outputs {
+		names[i] = output.Name()
+	}
+	body := map[string]any{
+		"inputs":           inputs,
+		"outputs":          names,
+		"encoding_options": map[string]any{"encode_large_integers_as_numbers": true},
+	}
+	for name, text := range map[string]string{
+		"query_name":         options.QueryName,
+		"query_name_version": options.QueryVersion,
+		"correlation_id":     options.CorrelationID,
+		"deployment_id":      c.options.DeploymentID,
+	} {
+		if text != "" {
+			body[name] = text
+		}
+	}
+	if len(options.Staleness) > 0 {
+		ages := make(map[string]string, len(options.Staleness))
+		for feature, age := range options.Staleness {
+			ages[feature.Name()] = strconv.FormatInt(age.Microseconds(), 10) + "us"
+		}
+		body["staleness"] = ages
+	}
+	if len(options.Tags) > 0 {
+		body["context"] = map[string]any{"tags": options.Tags}
+	}
+	if !options.Now.IsZero() {
+		body["now"] = options.Now.UTC().Format(time.RFC3339Nano)
+	}
+	if len(options.Context) > 0 {
+		body["query_context"] = encodeValue(reflect.ValueOf(options.Context))
+	}
+	if options.Trace {
+		body["trace"] = true
+	}
+	return body
+}
+
+// post sends a query, again after a pause while the server is not available and there is time.
+func (c *SvcClient) post(ctx context.Context, path string, body map[string]any, answer any) error {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("svc: the inputs cannot be sent: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	token, server, err := c.login(ctx, "")
+	if err != nil {
+		return err
+	}
+	headers := map[string]string{"authorization": "Bearer " + token}
+	for name, value := range c.headers {
+		if value != "" {
+			headers[name] = value
+		}
+	}
+	failure := c.send(ctx, server+path, "application/json", content, headers, answer)
+	if failure != nil && failure.Status == http.StatusUnauthorized {
+		token, server, err = c.login(ctx, token)
+		if err != nil {
+			return err
+		}
+		headers["authorization"] = "Bearer " + token
+		failure = c.send(ctx, server+path, "application/json", content, headers, answer)
+	}
+	if failure != nil {
+		return failure
+	}
+	return nil
+}
+
+// login is the token that is known, and the address of the server for queries; with a refused one, or
+// one that is about to expire, it exchanges the client's credentials.
+func (c *SvcClient) login(ctx context.Context, refused string) (token, server string, err error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.token != "" && c.token != refused && time.Now().Before(c.refreshAt) {
+		return c.token, c.queries, nil
+	}
+	form := url.Values{
+		"grant_type":    {"client_credentials"},
+		"client_id":     {c.options.ClientID},
+		"client_secret": {c.options.ClientSecret},
+	}
+	var grant struct {
+		AccessToken        string            `json:"access_token"`
+		ExpiresIn          float64           `json:"expires_in"`
+		PrimaryEnvironment string            `json:"primary_environment"`
+		Environments       map[string]string `json:"environments"`
+		Engines            map[string]string `json:"engines"`
+	}
+	server = c.options.APIServer
+	failure := c.send(ctx, server+"/v1/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode()), nil, &grant)
+	if failure != nil {
+		if failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnauthorized {
+			failure.Code = CodeUnauthenticated
+		}
+		return "", "", failure
+	}
+	if grant.AccessToken == "" {
+		return "", "", &SvcError{Code: CodeUnexpectedAnswer, Message: server + " answered the token exchange without a token", Status: http.StatusOK}
+	}
+	life := time.Duration(grant.ExpiresIn * float64(time.Second))
+	c.token, c.refreshAt, c.queries = grant.AccessToken, time.Now().Add(life-min(time.Minute, life/10)), server
+	environment := grant.PrimaryEnvironment
+	for id, name := range grant.Environments {
+		if c.options.Environment == id || c.options.Environment == name {
+			environment = id
+		}
+	}
+	if engine := grant.Engines[environment]; engine != "" {
+		if c.queries, err = serverAddress(engine); err != nil {
+			return "", "", err
+		}
+	}
+	return c.token, c.queries, nil
+}
+
+func (c *SvcClient) send(ctx context.Context, address, kind string, content []byte, headers map[string]string, answer any) *SvcError {
+	pause := firstPause
+	for {
+		failure, wait := c.try(ctx, address, kind, content, headers, answer)
+		if failure == nil || failure.Code != CodeUnavailable {
+			return failure
+		}
+		wait = max(wait, pause/2+time.Duration(rand.Int63n(int64(pause/2)+1)))
+		if deadline, bounded := ctx.Deadline(); bounded && time.Until(deadline) <= wait {
+			return failure
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return failure
+		case <-timer.C:
+		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// try sends a request once. The length of time is the pause that the server asks for.
+func (c *SvcClient) try(ctx context.Context, address, kind string, content []byte, headers map[string]string, answer any) (*SvcError, time.Duration) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(content))
+	if err != nil {
+		return &SvcError{Code: CodeInvalidArgument, Message: err.Error(), cause: err}, 0
+	}
+	request.Header.Set("content-type", kind)
+	request.Header.Set("accept", "application/json")
+	if deadline, bounded := ctx.Deadline(); bounded {
+		request.Header.Set("connect-timeout-ms", strconv.FormatInt(max(1, time.Until(deadline).Milliseconds()), 10))
+	}
+	for name, value := range headers {
+		request.Header.Set(name, value)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return unanswered(ctx, address, err), 0
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(response.Body, mostBytes+1))
+	if err != nil {
+		return unanswered(ctx, address, err), 0
+	}
+	if len(data) > mostBytes {
+		return &SvcError{Code: CodeUnexpectedAnswer, Message: address + " answered with more than 1 GiB", Status: response.StatusCode}, 0
+	}
+	if response.StatusCode != http.StatusOK {
+		return refusal(address, response, data), retryAfter(response.Header.Get("retry-after"))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(answer); err != nil {
+		text := address + " answered with what is no JSON: is it an svc server?"
+		return &SvcError{Code: CodeUnexpectedAnswer, Message: text, Status: response.StatusCode, cause: err}, 0
+	}
+	return nil, 0
+}
+
+func unanswered(ctx context.Context, address string, err error) *SvcError {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &SvcError{Code: CodeDeadlineExceeded, Message: address + " did not answer in time", cause: ctx.Err()}
+	}
+	if ctx.Err() != nil {
+		return &SvcError{Code: "canceled", Message: "the call of " + address + " was given up", cause: ctx.Err()}
+	}
+	return &SvcError{Code: CodeUnavailable, Message: address + " cannot be reached: " + err.Error(), cause: err}
+}
+
+func refusal(address string, response *http.Response, data []byte) *SvcError {
+	var said struct {
+		Code             string           `json:"code"`
+		Message          string           `json:"message"`
+		Hint             string           `json:"hint"`
+		ErrorDescription string           `json:"error_description"`
+		Errors           []SvcErrorDetail `json:"errors"`
+	}
+	failure := &SvcError{Status: response.StatusCode}
+	if len(data) <= mostTokenBytes && json.Unmarshal(data, &said) == nil {
+		failure.Code, failure.Message, failure.Hint, failure.Errors = said.Code, said.Message, said.Hint, said.Errors
+	}
+	if failure.Message == "" {
+		failure.Message = fmt.Sprintf("%s answered %s", address, response.Status)
+	}
+	switch {
+	case response.StatusCode == http.StatusServiceUnavailable:
+		failure.Code = CodeUnavailable
+	case response.StatusCode == http.StatusUnauthorized:
+		failure.Code = CodeUnauthenticated
+	case failure.Code == "":
+		failure.Code = CodeUnexpectedAnswer
+	}
+	return failure
+}
+
+func retryAfter(header string) time.Duration {
+	if seconds, err := strconv.ParseFloat(header, 64); err == nil && seconds >= 0 && seconds < 3600 {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+func serverAddress(given string) (string, error) {
+	if given == "" {
+		return defaultServer, nil
+	}
+	text := strings.TrimSpace(given)
+	if !strings.Contains(text, "://") {
+		host := strings.Split(text, "/")[0]
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		ip := net.ParseIP(strings.Trim(host, "[]"))
+		if host == "localhost" || (ip != nil && ip.IsLoopback()) {
+			text = "http://" + text
+		} else {
+			text = "https://" + text
+		}
+	}
+	parsed, err := url.Parse(text)
+	if err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" || parsed.User != nil || parsed.RawQuery != "" {
+		return "", fmt.Errorf("svc: %q is no address of a server; write it as https://host, or host:port", given)
+	}
+	return strings.TrimRight(parsed.String(), "/"), nil
+}
+
+var (
+	typeTime     = reflect.TypeFor[time.Time]()
+	typeDuration = reflect.TypeFor[time.Duration]()
+	typeBytes    = reflect.TypeFor[[]byte]()
+)
+
+// encodeValue is a value in the form that JSON has it in.
+func encodeValue(value reflect.Value) any {
+	if !value.IsValid() {
+		return nil
+	}
+	switch value.Type() {
+	case typeTime:
+		return value.Interface().(time.Time).UTC().Format(time.RFC3339Nano)
+	case typeDuration:
+		return json.Number(strconv.FormatFloat(time.Duration(value.Int()).Seconds(), 'f', -1, 64))
+	case typeBytes:
+		return base64.StdEncoding.EncodeToString(value.Bytes())
+	}
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return encodeValue(value.Elem())
+	case reflect.Float32, reflect.Float64:
+		switch number := value.Float(); {
+		case math.IsNaN(number):
+			return map[string]any{"$float": "NaN"}
+		case math.IsInf(number, 1):
+			return map[string]any{"$float": "Infinity"}
+		case math.IsInf(number, -1):
+			return map[string]any{"$float": "-Infinity"}
+		}
+	case reflect.Slice:
+		if value.IsNil() {
+			return nil
+		}
+		items := make([]any, value.Len())
+		for i := range items {
+			items[i] = encodeValue(value.Index(i))
+		}
+		return items
+	case reflect.Map:
+		members := make(map[string]any, value.Len())
+		for _, key := range value.MapKeys() {
+			members[fmt.Sprint(key.Interface())] = encodeValue(value.MapIndex(key))
+		}
+		return members
+	case reflect.Struct:
+		_, isRow := value.Interface().(Row)
+		members := map[string]any{}
+		for i := range value.NumField() {
+			member := value.Field(i)
+			if isRow && member.IsZero() {
+				continue
+			}
+			members[value.Type().Field(i).Tag.Get("svc")] = encodeValue(member)
+		}
+		return members
+	}
+	return value.Interface()
+}
+
+func decodeAs[T any](name string, raw any) (*T, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	value := new(T)
+	if err := decodeValue(raw, reflect.ValueOf(value).Elem()); err != nil {
+		return nil, fmt.Errorf("svc: the value of %s: %w", name, err)
+	}
+	return value, nil
+}
+
+// decodeValue sets `into` to a value of JSON.
+func decodeValue(raw any, into reflect.Value) error {
+	if raw == nil {
+		into.SetZero()
+		return nil
+	}
+	unfit := func() error {
+		return fmt.Errorf("%v does not fit the type %v: generate the code anew", raw, into.Type())
+	}
+	text, isText := raw.(string)
+	number, isNumber := raw.(json.Number)
+	if isNumber {
+		text = number.String()
+	}
+	switch into.Type() {
+	case typeTime:
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return unfit()
+		}
+		into.Set(reflect.ValueOf(at))
+		return nil
+	case typeDuration:
+		seconds, ok := new(big.Rat).SetString(strings.TrimSuffix(text, "s"))
+		if !ok {
+			return unfit()
+		}
+		nanos, exact := seconds.Mul(seconds, big.NewRat(int64(time.Second), 1)).Float64()
+		if !exact || math.Abs(nanos) >= math.MaxInt64 {
+			nanos = math.Round(nanos)
+		}
+		if math.Abs(nanos) >= math.MaxInt64 {
+			return fmt.Errorf("%s s are longer than a time.Duration can be", text)
+		}
+		into.SetInt(int64(nanos))
+		return nil
+	case typeBytes:
+		data, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return unfit()
+		}
+		into.SetBytes(data)
+		return nil
+	}
+	switch into.Kind() {
+	case reflect.Pointer:
+		value := reflect.New(into.Type().Elem())
+		if err := decodeValue(raw, value.Elem()); err != nil {
+			return err
+		}
+		into.Set(value)
+		return nil
+	case reflect.Interface:
+		into.Set(reflect.ValueOf(plain(raw)))
+		return nil
+	case reflect.String:
+		if !isText && !isNumber {
+			return unfit()
+		}
+		into.SetString(text)
+		return nil
+	case reflect.Bool:
+		value, ok := raw.(bool)
+		if !ok {
+			return unfit()
+		}
+		into.SetBool(value)
+		return nil
+	case reflect.Int64:
+		value, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return unfit()
+		}
+		into.SetInt(value)
+		return nil
+	case reflect.Float64:
+		if marked, ok := raw.(map[string]any); ok {
+			text, _ = marked["$float"].(string)
+		}
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return unfit()
+		}
+		into.SetFloat(value)
+		return nil
+	case reflect.Slice:
+		items, ok := raw.([]any)
+		if !ok {
+			if _, columns := raw.(map[string]any); columns {
+				return nil
+			}
+			return unfit()
+		}
+		list := reflect.MakeSlice(into.Type(), len(items), len(items))
+		for i, item := range items {
+			if err := decodeValue(item, list.Index(i)); err != nil {
+				return err
+			}
+		}
+		into.Set(list)
+		return nil
+	case reflect.Struct:
+		members, ok := raw.(map[string]any)
+		if !ok {
+			return unfit()
+		}
+		return decodeStruct(members, into)
+	}
+	return unfit()
+}
+
+// decodeStruct sets the members of a struct by their names, or by the last step of their paths.
+func decodeStruct(members map[string]any, into reflect.Value) error {
+	fields := make(map[string]int, into.NumField())
+	for i := range into.NumField() {
+		fields[into.Type().Field(i).Tag.Get("svc")] = i
+	}
+	for name, raw := range members {
+		at, known := fields[name[strings.LastIndex(name, ".")+1:]]
+		if !known {
+			continue
+		}
+		if err := decodeValue(raw, into.Field(at)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// plain is a value of JSON as Go has it by itself: whole numbers are int64, others float64.
+func plain(raw any) any {
+	switch value := raw.(type) {
+	case json.Number:
+		if whole, err := value.Int64(); err == nil {
+			return whole
+		}
+		number, _ := value.Float64()
+		return number
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			items[i] = plain(item)
+		}
+		return items
+	case map[string]any:
+		if marked, ok := value["$float"].(string); ok && len(value) == 1 {
+			number, _ := strconv.ParseFloat(marked, 64)
+			return number
+		}
+		members := make(map[string]any, len(value))
+		for name, member := range value {
+			members[name] = plain(member)
+		}
+		return members
+	}
+	return raw
+}

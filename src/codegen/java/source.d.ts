@@ -1,0 +1,5 @@
+/** Java source, imported as text. */
+declare module "*.java" {
+  const text: string;
+  export default text;
+}

@@ -1,0 +1,1 @@
+"""Notebooks: the process that runs their cells, and what it shows of values."""

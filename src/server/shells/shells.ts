@@ -1,0 +1,271 @@
+/**
+ * Shells: programs that people run by hand in the environment of a deployment's processes: its
+ * packages, a copy of its source, and its environment's variables. A ticket says which one, so that
+ * whatever was refused was refused in words before a connection is made.
+ */
+
+import { rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Clock } from "../../context/clock.ts";
+import { makePrivateFolder } from "../../disk/private-file.ts";
+import { didYouMean } from "../../domain/closest.ts";
+import { allows } from "../../domain/permissions.ts";
+import { isSize } from "../../domain/shell-frames.ts";
+import { isSignedBy, type KeyRing, signWith } from "../access/keys.ts";
+import type { Caller } from "../access/tokens.ts";
+import type { Deployments } from "../deployments/deployments.ts";
+import type { Protection } from "../deployments/environment-states.ts";
+import { Failure } from "../failure.ts";
+import { newId } from "../identifier.ts";
+import type { Log } from "../log.ts";
+import type { Processes } from "../processes/processes.ts";
+import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import type { MetadataStore } from "../stores/metadata/store.ts";
+import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
+import { type ShellProcess, type ShellStart, startShellProcess } from "./shell-process.ts";
+
+/** A shell that a caller wants. */
+export interface ShellWish {
+  /** Name of the pod. */
+  readonly pod: string;
+  /** Empty = any. */
+  readonly namespace: string;
+  /** Empty = the first. */
+  readonly container: string;
+  /** Empty = a shell. */
+  readonly command: string;
+  /** Size of its terminal; undefined = none. */
+  readonly terminal: { readonly columns: number; readonly rows: number } | undefined;
+  /** Empty = the usual one. */
+  readonly terminalKind: string;
+}
+
+/** What a ticket says. */
+interface TicketContent {
+  readonly id: string;
+  readonly clientId: string;
+  readonly environmentId: string;
+  readonly deploymentId: string;
+  readonly command: string;
+  readonly terminal: { readonly columns: number; readonly rows: number } | null;
+  readonly terminalKind: string;
+  readonly withoutSecrets: boolean;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+}
+
+/** A ticket for a shell. */
+export interface ShellTicket extends Pick<TicketContent, "deploymentId" | "expiresAt" | "withoutSecrets"> {
+  readonly ticket: string;
+}
+
+/** A shell that a ticket was taken for. Its place is held until it is closed. */
+export interface Shell {
+  readonly id: string;
+  /** Starts the program, once. Rejects with Failure when it cannot be started, or was closed. */
+  start(events: Pick<ShellStart, "onOutput" | "onTaken">): Promise<ShellProcess>;
+  /** Aborted with a reason in words when the environment is suspended or removed. */
+  readonly halted: AbortSignal;
+  /** Ends the program, removes its folder, and gives its place to others. */
+  close(): Promise<void>;
+}
+
+/** The capability. */
+export interface Shells {
+  /**
+   * A ticket for a shell. Rejects with Failure.
+   * @param visible environments that the caller may know of
+   */
+  open(wish: ShellWish, caller: Caller, visible: readonly EnvironmentRecord[]): Promise<ShellTicket>;
+  /** The shell of a ticket, once. Throws Failure permission_denied or resource_exhausted. */
+  redeem(ticket: string, caller: Caller): Shell;
+  /** Ends all of them. */
+  close(): Promise<void>;
+}
+
+/** The services that shells need. */
+export interface ShellsOptions {
+  readonly metadata: Pick<MetadataStore, "processes">;
+  readonly deployments: Pick<Deployments, "find" | "halted" | "runtime">;
+  readonly protection: Protection;
+  readonly processes: Pick<Processes, "began">;
+  readonly keys: KeyRing;
+  /** Folder for the folders of shells. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const TICKET_MS = 60_000;
+/** Most shells of an environment on a node, and of the node. */
+const MOST_OF_ENVIRONMENT = 8;
+const MOST = 32;
+const MAX_COMMAND = 8_192;
+const DEFAULT_KIND = "xterm-256color";
+const SHELL = "/bin/sh";
+const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin";
+/** Limits a program's memory as a worker's is, without core dumps. */
+const LIMITED = 'ulimit -c 0; [ -z "$1" ] || ulimit -v "$1"; shift; exec "$@"';
+
+const maySeeSecrets = ({ permissions }: Caller): boolean => allows(permissions, "secrets.read");
+
+/** Makes the capability. */
+export function createShells(options: ShellsOptions): Shells {
+  const { metadata, deployments, protection, processes, keys, folder, clock, log } = options;
+  /** Ids of tickets that were taken, with their ends. */
+  const taken = new Map<string, number>();
+  const held = new Map<Shell, string>();
+
+  /** Rejects with Failure failed_precondition for an environment that is protected. */
+  const refuseProtected = async (environmentId: string, name = "The environment"): Promise<void> => {
+    if (await protection.isProtected(environmentId))
+      throw new Failure("failed_precondition", `${name} is protected: nobody opens a shell there.`, {
+        hint: "`svc task run` runs code that was approved.",
+      });
+  };
+
+  const start = async (
+    content: TicketContent,
+    own: string,
+    events: Pick<ShellStart, "onOutput" | "onTaken">,
+    signal: AbortSignal,
+  ): Promise<ShellProcess> => {
+    const { id, environmentId, deploymentId, command, terminal, terminalKind, withoutSecrets } = content;
+    await refuseProtected(environmentId);
+    const deployment = await deployments.find(deploymentId, environmentId);
+    makePrivateFolder(own);
+    const home = join(own, "home");
+    makePrivateFolder(home);
+    const runtime = await deployments.runtime(deploymentId, environmentId, join(own, "source"), signal, "", { withoutSecrets });
+    signal.throwIfAborted();
+    const bin = dirname(runtime.python);
+    const { memoryLimitBytes, sourceRoot, sdkRoot } = runtime;
+    const limit = memoryLimitBytes === undefined ? "" : String(Math.ceil(memoryLimitBytes / 1024));
+    const process = startShellProcess({
+      argv: [SHELL, "-c", LIMITED, "sh", limit, ...(command === "" ? [SHELL] : [SHELL, "-c", command])],
+      cwd: sourceRoot,
+      env: {
+        LANG: "C.UTF-8",
+        ...runtime.env,
+        PATH: `${bin}:${runtime.env.PATH ?? USUAL_PATH}`,
+        VIRTUAL_ENV: dirname(bin),
+        PYTHONPATH: [sdkRoot, sourceRoot].join(":"),
+        HOME: home,
+        SVC_SHELL: id,
+        ...(terminal && { TERM: terminalKind || DEFAULT_KIND }),
+      },
+      terminal: terminal ?? undefined,
+      ...events,
+    });
+    const reports = processes.began({
+      ...{ kind: "shell", pid: process.pid, environmentId, deploymentId, resourceGroup: DEFAULT_RESOURCE_GROUP },
+      ...{ memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+    });
+    reports.ready();
+    void process.ended.then((code) => reports.ended({ isExpected: true, how: `exited with code ${code}` }));
+    return process;
+  };
+
+  const hold = (content: TicketContent): Shell => {
+    const { id, environmentId } = content;
+    const own = join(folder, id);
+    const closing = new AbortController();
+    let starting: Promise<ShellProcess> | undefined;
+    const shell: Shell = {
+      id,
+      halted: deployments.halted(environmentId),
+      start(events) {
+        starting = start(content, own, events, closing.signal);
+        return starting;
+      },
+      async close() {
+        if (closing.signal.aborted) return;
+        closing.abort(new Failure("aborted", "The shell was closed."));
+        await starting?.then((process) => process.kill()).catch(() => undefined);
+        await rm(own, { recursive: true, force: true }).catch((error: unknown) =>
+          log.warning("the folder of a shell could not be removed", { shell: id, error: String(error) }),
+        );
+        held.delete(shell);
+      },
+    };
+    held.set(shell, environmentId);
+    return shell;
+  };
+
+  return {
+    async open(wish, caller, visible) {
+      const { command, container, namespace, pod: name, terminal, terminalKind } = wish;
+      if (command.length > MAX_COMMAND || command.includes("\0"))
+        throw new Failure("invalid_argument", `The command of a shell has at most ${MAX_COMMAND} characters, none of them null.`);
+      if (terminal && !(isSize(terminal.columns) && isSize(terminal.rows)))
+        throw new Failure("invalid_argument", "The size of a terminal is from 1 to 1,000 columns and rows.");
+      if (!/^[\w.+-]{0,50}$/.test(terminalKind)) throw new Failure("invalid_argument", "The kind of a terminal is no name.");
+      const environments = new Map(visible.map((environment) => [environment.id, environment]));
+      const pods = (await metadata.processes.running()).filter(
+        ({ environmentId }) => environmentId === "" || environments.has(environmentId),
+      );
+      const wanted = name.replace(/^pod\//, "");
+      const pod = pods.find((one) => one.name === wanted);
+      if (!pod)
+        throw new Failure("not_found", `No pod '${wanted.slice(0, 200)}' runs.`, {
+          hint:
+            didYouMean(
+              wanted,
+              pods.map((one) => one.name),
+            ).replace(/^d/, "D") || "`svc pods` shows those that run.",
+        });
+      if (container !== "" && container !== pod.kind)
+        throw new Failure("not_found", `Pod ${pod.name} has no container '${container.slice(0, 200)}'.`, {
+          hint: `It has one, '${pod.kind}': leave --container out.`,
+        });
+      const environment = environments.get(pod.environmentId);
+      if (!environment || pod.deploymentId === "")
+        throw new Failure("failed_precondition", `Pod ${pod.name} is a ${pod.kind}, which has no environment of a project.`, {
+          hint: "Name a worker of a deployment; `svc pods` shows them.",
+        });
+      if (namespace !== "" && namespace !== environment.id && namespace !== environment.name)
+        throw new Failure("not_found", `Pod ${pod.name} is not in namespace '${namespace.slice(0, 200)}'.`, {
+          hint: `It is in '${environment.name}'.`,
+        });
+      await refuseProtected(environment.id, `Environment '${environment.name}'`);
+      await deployments.find(pod.deploymentId, environment.id);
+      const content: TicketContent = {
+        ...{ id: newId("sh", clock.now()), clientId: caller.clientId, environmentId: environment.id, deploymentId: pod.deploymentId },
+        ...{ command, terminal: terminal ?? null, terminalKind, expiresAt: clock.now() + TICKET_MS },
+        withoutSecrets: !maySeeSecrets(caller),
+      };
+      const { deploymentId, expiresAt, withoutSecrets } = content;
+      const text = new TextEncoder().encode(JSON.stringify(content)).toBase64({ alphabet: "base64url", omitPadding: true });
+      return { ticket: `${text}.${signWith(keys, ["shell", text])}`, deploymentId, expiresAt, withoutSecrets };
+    },
+
+    redeem(ticket, caller) {
+      const refused = (why: string): Failure =>
+        new Failure("permission_denied", `The ticket of the shell ${why}.`, { hint: "Open the shell again." });
+      const [text = "", signature = ""] = ticket.split(/\.(.*)/s);
+      if (text === "" || !isSignedBy(keys, ["shell", text], signature)) throw refused("is not one of this server");
+      const content = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }))) as TicketContent;
+      const now = clock.now();
+      for (const [id, end] of taken) if (end <= now) taken.delete(id);
+      if (content.clientId !== caller.clientId) throw refused("is another client's");
+      if (caller.environments && !caller.environments.includes(content.environmentId)) throw refused("is of another environment");
+      if (content.expiresAt <= now) throw refused("has expired");
+      if (taken.has(content.id)) throw refused("was used");
+      const ofEnvironment = [...held.values()].filter((environmentId) => environmentId === content.environmentId).length;
+      if (held.size >= MOST || ofEnvironment >= MOST_OF_ENVIRONMENT)
+        throw new Failure(
+          "resource_exhausted",
+          `${ofEnvironment >= MOST_OF_ENVIRONMENT ? `${MOST_OF_ENVIRONMENT} shells of the environment` : `${MOST} shells`} are open, which is the most.`,
+          {
+            hint: "End one of them; `svc pods` shows them.",
+          },
+        );
+      taken.set(content.id, content.expiresAt);
+      return hold({ ...content, withoutSecrets: content.withoutSecrets || !maySeeSecrets(caller) });
+    },
+
+    async close() {
+      await Promise.all([...held.keys()].map((shell) => shell.close()));
+    },
+  };
+}
