@@ -6,7 +6,7 @@ import { GUIDES_FOLDER, summaryOf, titleOf } from "./guides.ts";
 import type { Page } from "./page.ts";
 
 /** Topics, in the order in which they are listed. */
-export const TOPICS: readonly string[] = ["features", "resolvers", "queries"];
+export const TOPICS: readonly string[] = ["features", "resolvers", "sql", "windows", "queries", "deploy"];
 
 /** The sheets as pages, whose paths begin with `cheat/`. */
 export function cheatPages(): Page[] {

@@ -9,7 +9,11 @@ export const GUIDES_FOLDER = join(import.meta.dir, "../../docs");
 
 /** File names of the guides without their ending, in order. */
 export const GUIDES: readonly string[] = [
+  "first-steps",
+  "concepts",
   "sources",
+  "caching",
+  "point-in-time",
   "aggregations",
   "kept-windows",
   "streams",
@@ -20,11 +24,14 @@ export const GUIDES: readonly string[] = [
   "venvs",
   "own-values",
   "templates",
+  "testing",
   "evaluations",
   "notebooks",
   "clients",
   "agents",
   "benchmarks",
+  "production",
+  "coming-from-feast",
 ];
 
 /** The guides as pages. */

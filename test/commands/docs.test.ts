@@ -77,9 +77,7 @@ describe("svc cheat", () => {
       expect((await runCommand("cheat", [topic])).stdout).toContain("# ");
       const dir = tempFolder("svc-cheat-");
       await followPage(`cheat/${topic}.md`, dir, async ({ line, words }) => {
-        const isNested = ["features", "resolvers"].includes(words[0] ?? "");
-        const path = isNested ? words.slice(0, 2).join("/") : (words[0] ?? "");
-        const done = await runCommand(path, words.slice(isNested ? 2 : 1), { home: platform.home, env: platform.env, dir });
+        const done = await runCommand(words[0] ?? "", words.slice(1), { home: platform.home, env: platform.env, dir });
         expect(done.exitCode, `${line}\n${done.stderr}\n${done.stdout}`).toBe(0);
       });
     }, 300_000);
