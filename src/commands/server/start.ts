@@ -47,6 +47,8 @@ interface Started {
   readonly client_secret?: string;
   /** Whether it serves the dashboard; absent in the background. Not in JSON. */
   readonly hasDashboard?: boolean;
+  /** What other commands of this server need beside their names, for its folder. Not in JSON. */
+  readonly folderFlag?: string;
 }
 
 const startFlags = {
@@ -146,10 +148,15 @@ export default defineCommand({
         lines.push(`  Another login is stored and stays. For this server: svc login --api-host ${started.url}`);
       }
       if (started.hasDashboard) lines.push("  Its dashboard: `svc dashboard`.");
-      lines.push(started.detached ? "  Stop it with `svc server stop`; `svc server logs` shows its log." : "  Ctrl-C stops it.");
+      const { folderFlag: folder = "" } = started;
+      lines.push(
+        started.detached
+          ? `  Stop it with \`svc server stop${folder}\`; \`svc server logs${folder}\` shows its log.`
+          : "  Ctrl-C stops it.",
+      );
       return lines.join("\n");
     },
-    ({ hasDashboard: _, ...started }) => started,
+    ({ folderFlag: _folder, hasDashboard: _dashboard, ...started }) => started,
   ),
 });
 
@@ -225,12 +232,14 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
     ...(input.releases === undefined ? [] : ["--releases", input.releases]),
     ...input.store.flatMap(([name, address]) => ["--store", `${name}=${address}`]),
     ...(flags.authConfig === undefined ? [] : ["--auth-config", flags.authConfig]),
+    ...(flags.profile === undefined ? [] : ["--profile", flags.profile]),
   ];
   const { line } = await progress.step("Starting the server", () =>
     startInBackground({ argv, env: surroundings.env, dataDir, timeoutMs: START_TIMEOUT_MS, signal }),
   );
   if (input.insecureHttp) progress.warn(UNENCRYPTED);
-  return { ...(JSON.parse(line) as Started), detached: true };
+  const folderFlag = input.dataDir === undefined ? "" : ` --data-dir ${dataDir}`;
+  return { ...(JSON.parse(line) as Started), detached: true, folderFlag };
 }
 
 /**
