@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { folderFacts } from "../disk/folder-facts.ts";
 import { closeToOthers } from "../disk/private-file.ts";
 import { renameInPlace } from "../disk/rename.ts";
+import { withoutCredentials } from "../domain/credential-variables.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { fromSystem } from "../errors/from-system.ts";
 import type { Datagrams, Machine, Surroundings } from "./machine.ts";
@@ -55,7 +56,7 @@ export function systemMachine(surroundings: Surroundings, signal: AbortSignal): 
       const pipe = options.inherit ? "inherit" : "pipe";
       const child = Bun.spawn([path, ...rest], {
         cwd: options.cwd,
-        env: { ...surroundings.env, ...options.env },
+        env: { ...withoutCredentials(surroundings.env), ...options.env },
         stdin: options.input === undefined ? (options.inherit ? "inherit" : "ignore") : Buffer.from(options.input),
         stdout: pipe,
         stderr: pipe,

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Diagnostic } from "../../gen/svc/v1/error_pb.ts";
+import { withoutCredentials } from "../domain/credential-variables.ts";
 import { finding } from "../domain/finding.ts";
 import { NO_INTERPRETER } from "../domain/rules/project.ts";
 import { searchFolders } from "../domain/search-path.ts";
@@ -128,7 +129,7 @@ function pyenvRoot({ env, homeDir, platform }: SearchContext): string {
 async function uvFind(uv: string, minor: number, context: SearchContext): Promise<string | undefined> {
   try {
     const result = await runProgram([uv, "python", "find", "--system", `3.${minor}`], {
-      env: { ...context.env, UV_PYTHON_DOWNLOADS: "never" },
+      env: { ...withoutCredentials(context.env), UV_PYTHON_DOWNLOADS: "never" },
       timeoutMs: PROBE_TIMEOUT_MS,
     });
     return result.exitCode === 0 ? result.stdout.trim() || undefined : undefined;
@@ -139,7 +140,10 @@ async function uvFind(uv: string, minor: number, context: SearchContext): Promis
 
 async function probe(argv: readonly string[], context: SearchContext): Promise<Probe> {
   try {
-    const result = await runProgram([...argv, "-I", "-S", "-c", PROBE], { env: context.env, timeoutMs: PROBE_TIMEOUT_MS });
+    const result = await runProgram([...argv, "-I", "-S", "-c", PROBE], {
+      env: withoutCredentials(context.env),
+      timeoutMs: PROBE_TIMEOUT_MS,
+    });
     if (result.timedOut) return { reason: "does not answer" };
     if (result.exitCode !== 0) return { reason: "does not run" };
     const [path, version, implementation, minor] = JSON.parse(result.stdout) as [string, string, string, number];
