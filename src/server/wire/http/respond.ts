@@ -58,6 +58,7 @@ const CODES: Readonly<Record<number, ConnectCode>> = {
   413: "resource_exhausted",
   415: "invalid_argument",
   416: "invalid_argument",
+  426: "failed_precondition",
   429: "resource_exhausted",
   499: "canceled",
   501: "unimplemented",
