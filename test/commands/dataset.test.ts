@@ -42,7 +42,9 @@ describe("a dataset", () => {
     const done = await svc("upload", ["a.csv", "--name", "people"]);
     expect([done.exitCode, done.stdout]).toEqual([
       0,
-      expect.stringMatching(/^Dataset: {3}people \(dst_[0-9a-f]{32}\)\nRevision: {2}rev_[0-9a-f]{32} \(number 1, 2 rows\)\n$/),
+      expect.stringMatching(
+        /^Dataset: {3}people \(dst_[0-9a-f]{32}\)\nRevision: {2}rev_[0-9a-f]{32} \(number 1, 2 rows\)\nPage: {6}http:\/\/127\.0\.0\.1:\d+\/environments\/env_[0-9a-f]{32}\/datasets\/people\n$/,
+      ),
     ]);
     expect(done.stderr).toContain("Uploading");
     const id = /rev_[0-9a-f]{32}/.exec(done.stdout)?.[0] ?? "";

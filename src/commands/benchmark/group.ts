@@ -7,5 +7,6 @@ export default defineGroup({
     "svc benchmark run --in user.id=1 --out user.score --qps 50 --watch",
     { run: "svc benchmark upload --file-path rows.jsonl", does: "Inputs, a query per row" },
     { run: "svc benchmark compare bench_0198c0de bench_0198c0e1", does: "Whether two runs differ" },
+    "svc benchmark list",
   ],
 });

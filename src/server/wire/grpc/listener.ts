@@ -3,6 +3,7 @@
  * has none. It binds at once and refuses calls until it has a handler.
  */
 
+import { once } from "../../../domain/once.ts";
 import type { Certificate } from "../../certificate.ts";
 import { Http2Connection } from "../../http2/connection.ts";
 import type { Http2Stream } from "../../http2/stream.ts";
@@ -10,7 +11,6 @@ import type { Log } from "../../log.ts";
 import type { Connection, FetchHandler } from "../connection.ts";
 import { errorAnswer } from "../http/respond.ts";
 import { bindRefused, drained, type Listener, listenerUrl } from "../listener.ts";
-import { createCalls } from "./calls.ts";
 
 /** Milliseconds between two looks at connections that take too long. */
 const LOOK_MS = 5_000;
@@ -43,7 +43,11 @@ export function listenGrpc({ certificate, host, httpUrl, log, port }: GrpcListen
   let isDraining = false;
   let onIdle: (() => void) | undefined;
   const connections = new Set<Http2Connection>();
-  const serve = createCalls((request, connection) => handler(request, connection), log);
+  /** Loaded with the first call: a server answers before the contract is loaded. */
+  const calls = once(async () => {
+    const { createCalls } = await import("./calls.ts");
+    return createCalls((request, connection) => handler(request, connection), log);
+  });
   const encrypted = certificate !== undefined;
   const bound = bind(host, port, {
     hostname: host.replace(/^\[|\]$/g, ""),
@@ -57,7 +61,7 @@ export function listenGrpc({ certificate, host, httpUrl, log, port }: GrpcListen
         const peer: Connection = { peer: () => address, encrypted };
         socket.setNoDelay(true);
         const connection = new Http2Connection(socket, {
-          serve: (stream: Http2Stream) => serve(stream, peer),
+          serve: async (stream: Http2Stream) => (await calls())(stream, peer),
           foreign: () => socket.end(notHttp2(httpUrl)),
         });
         socket.data = { connection };
