@@ -56,6 +56,8 @@ function copyOfSources(name: string): string {
   for (const entry of [
     "src",
     "gen",
+    "proto",
+    "docs",
     "build.ts",
     "package.json",
     "bun.lock",

@@ -552,7 +552,10 @@ describe("the command", () => {
 
   test("a wrong mode is a usage error", () => {
     const child = Bun.spawnSync([INTERPRETERS.at(-1)?.path ?? "", join(SDK_ROOT, "svc/_boot.py"), "dance"], { stderr: "pipe" });
-    expect([child.exitCode, child.stderr.toString()]).toEqual([2, "usage: _boot.py analyze|worker|task|evaluation --root <folder> ...\n"]);
+    expect([child.exitCode, child.stderr.toString()]).toEqual([
+      2,
+      "usage: _boot.py analyze|worker|task|evaluation|kernel --root <folder> ...\n",
+    ]);
   });
 });
 

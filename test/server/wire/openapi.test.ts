@@ -25,7 +25,11 @@ interface Document {
 const documentOf = async () => (await (await fetch(`${server.url}/v1/openapi.json`)).json()) as Document;
 
 /** Endpoints that are no part of the API: pages, protocols of their own, addresses that are handed out. */
-const OTHERS = ["/", "/v1/", "/login/oidc", "/login/oidc/callback", "/metrics", "/v1/objects/", "/v1/traces", "/v1/logs", "/v1/metrics"];
+const OTHERS = [
+  ...["/", "/docs", "/docs/", "/v1/", "/login/oidc", "/login/oidc/callback", "/metrics", "/v1/objects/"],
+  ...["/v1/traces", "/v1/logs", "/v1/metrics", "/v1/shells", "/mcp"],
+  ...["/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp"],
+];
 
 test("every endpoint is in it, and every one of it is there", async () => {
   const { paths } = await documentOf();
