@@ -1,6 +1,7 @@
 /**
  * What the bundler changes of jq's engine: it copied all of the input for each byte that jq read,
- * and all of the output for each one that it wrote, and forgot an error that came after output.
+ * and all of the output for each one that it wrote, forgot an error that came after output, and had
+ * the path of its own folder, which is that of the build.
  */
 
 import { type Change, changeModules } from "./changed-module.ts";
@@ -24,8 +25,9 @@ Module = {
 const CHANGES: readonly Change[] = [
   {
     file: /jq-wasm[\\/]dist[\\/]build[\\/]jq\.js$/,
-    from: /function rawImpl\([\s\S]*?rawImpl\(jsonString, query, flags\)\); \} \};/,
-    to: INPUT_AND_OUTPUT.replaceAll("$", "$$$$"),
+    from: /function rawImpl\([\s\S]*?rawImpl\(jsonString, query, flags\)\); \} \};([\s\S]*?)scriptDirectory = __dirname \+ "\/";/,
+    to: `${INPUT_AND_OUTPUT.replaceAll("$", "$$$$")}$1`,
+    head: 'var __filename = "";',
   },
 ];
 

@@ -184,7 +184,7 @@ describe.skipIf(lacksZstd)("the folder", () => {
     expect(unpacked.stderr.toString()).toBe("");
     expect(readdirSync(dir)).toEqual([`svc-v0.2.0-${TARGET}`]);
     const folder = join(dir, `svc-v0.2.0-${TARGET}`);
-    expect(readdirSync(folder).sort()).toEqual(["LICENSE", "README.md", "completions", "man", "svc"]);
+    expect(readdirSync(folder).sort()).toEqual(["LICENSE", "README.md", "completions", "man", "proto", "svc"]);
     expect(readdirSync(join(folder, "completions")).sort()).toEqual(["_svc", "svc.bash", "svc.fish", "svc.ps1"]);
     expect(readdirSync(join(folder, "man/man1"))).toEqual(expect.arrayContaining(["svc.1", "svc-query.1", "svc-server.1"]));
     expect(statSync(join(folder, "svc")).mode & 0o777).toBe(0o755);

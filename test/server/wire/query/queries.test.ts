@@ -7,7 +7,7 @@ import { QueryService } from "../../../../gen/svc/v1/query_pb.ts";
 import { QueryRunService } from "../../../../gen/svc/v1/query_run_pb.ts";
 import type { Deployments } from "../../../../src/server/deployments/deployments.ts";
 import type { Components } from "../../../../src/server/infrastructure/components.ts";
-import type { MetricRecorder } from "../../../../src/server/metrics/recorder.ts";
+import type { MetricRecording } from "../../../../src/server/metrics/recorder.ts";
 import { createSqliteTelemetryStore } from "../../../../src/server/stores/telemetry/sqlite.ts";
 import type { Webhooks } from "../../../../src/server/webhooks/webhooks.ts";
 import type { Platform } from "../../../../src/server/wire/platform.ts";
@@ -31,7 +31,7 @@ test("a link to a run is given only when the log has room for it", async () => {
     clock,
     components: { watch: () => undefined } as unknown as Components,
     headless: false,
-    metrics: { isOn: true } as MetricRecorder,
+    metrics: { isOn: true } as MetricRecording,
     addressFor: () => "http://localhost",
     telemetry: async () => telemetry,
     deployments: async () => ({}) as Deployments,
