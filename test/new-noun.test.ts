@@ -14,6 +14,8 @@ const NOUN = join(import.meta.dir, "fixtures/new-noun");
 const COPIED = [
   "src",
   "gen",
+  "docs",
+  "LICENSE",
   "proto",
   "build.ts",
   "package.json",

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import type { JsonShape } from "../../src/context/flags.ts";
 import { jsonWriter } from "../../src/output/json-writer.ts";
 import { selectFields } from "../../src/output/selection.ts";
@@ -10,6 +10,11 @@ const ANSWER = {
   ],
   next_cursor: "",
 };
+
+// jq's engine makes the exit code of its last run that of the process.
+afterAll(() => {
+  process.exitCode = 0;
+});
 
 async function written(shape: JsonShape, value: unknown = ANSWER, files: Readonly<Record<string, string>> = {}): Promise<string> {
   const writer = await jsonWriter(shape, {
