@@ -164,12 +164,12 @@ describe("what a command loads to call the server", () => {
     expect(heavy(loaded)).toEqual([]);
   });
 
-  test("of the commands, only those that read a project or query come with them", async () => {
+  test("of the commands, only those that run Python, write code of features or query come with them", async () => {
     const slow = new Set<string>();
     for (const path of new Bun.Glob("**/*.ts").scanSync(join(import.meta.dir, "../../src/commands")))
       if (path !== "index.ts" && heavy(await loadedWith(`src/commands/${path}`)).length > 0)
         slow.add(path.replace(/(\/.*)?\.ts$|\/.*$/, ""));
-    expect([...slow].sort()).toEqual(["apply", "codegen", "doctor", "init", "install", "lint", "lsp", "mcp", "project", "query"]);
+    expect([...slow].sort()).toEqual(["apply", "codegen", "doctor", "lint", "lsp", "mcp", "query"]);
   });
 
   test("a stream loads the Connect client", async () => expect(heavy(await loadedWith("src/client/stream.ts"))).not.toEqual([]));
