@@ -12,6 +12,8 @@
  *   bun test/run.ts --seed=random   other random cases than those that gate, or those of a number;
  *                   --runs=10000    and more of them for each property
  *   bun test/run.ts --shuffle       files in an order that the seed gives, each in its own process
+ *   bun test/run.ts --again         what failed once more, alone, at the end: up to three files may
+ *                   pass only then, and are named before the last line
  */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -44,7 +46,12 @@ const ENV = { ...process.env, ...OF_SHORT_PROCESSES, NO_COLOR: "1", PATH: progra
 /** A file that has not come to its end by then hangs, and is ended; long runs have a day. */
 const HANGS_AFTER_MS = options.runs === undefined ? 2_400_000 : 86_400_000;
 
+/** Processes whose files may pass only when they run again; more have a fault in common. */
+const MOST_UNSTEADY = 3;
+
 const counts = { passed: 0, failed: 0, skipped: 0 };
+/** Processes that failed, whose files may run again at the end. */
+const failedOnce: { readonly paths: readonly string[]; readonly failed: number; readonly lines: readonly string[] }[] = [];
 /** What failed, a line each, to be said again at the end. */
 const failures: string[] = [];
 /** What tests were skipped for. */
@@ -164,11 +171,14 @@ async function testProcess(paths: readonly string[]): Promise<void> {
   const path = paths.length === 1 ? `${paths[0]}` : `${paths[0]} and ${paths.length - 1} more`;
   const wall = (performance.now() - started) / 1000;
   const figure = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, "m").exec(ended.output)?.[1] ?? 0);
+  const failed = Math.max(figure("fail"), ended.ok ? 0 : 1);
   counts.passed += figure("pass");
-  counts.failed += Math.max(figure("fail"), ended.ok ? 0 : 1);
+  counts.failed += failed;
   counts.skipped += figure("skip") + figure("todo");
   times.push({ path, wall, cpu: ended.cpu ?? 0 });
+  const saidBefore = failures.length;
   report(path, ended, wall);
+  if (!ended.ok) failedOnce.push({ paths, failed, lines: failures.slice(saidBefore) });
   for (const line of ended.output.split("\n")) {
     if (line.startsWith(ABSENT)) absent.add(line.slice(ABSENT.length));
     if (ended.ok && (line.startsWith("(skip)") || line.startsWith(ABSENT))) console.log(`     ${line}`);
@@ -209,10 +219,30 @@ async function testFiles(): Promise<void> {
       shuffled(paths, options.seed ?? 0).map((path) => [path]),
     );
   else await Promise.all(schedule(paths, cores).map((lane) => runLane(lane.width, processes(lane.paths))));
+  if (options.isRepeating) await testAgain();
   if (options.times > 0) listTimes((performance.now() - started) / 1000, cores);
   if (options.isQuick && paths.some((path) => path.startsWith("test/sdk/")))
     console.log("left out: test/sdk: Python's versions between the oldest and the newest, but for tests that need libraries");
   for (const path of leftOut) console.log(`left out: ${path}: ${SLOW_BY_NATURE[path]}`);
+}
+
+/**
+ * Runs what failed once more, one process after the other. What passes now has passed, and what
+ * failed in it stays on record in the lines `UNSTEADY`: each is a fault of a test or of the project.
+ */
+async function testAgain(): Promise<void> {
+  if (failedOnce.length > MOST_UNSTEADY) return;
+  for (const { paths, failed, lines } of [...failedOnce]) {
+    console.log(`again: ${paths.join(" ")}`);
+    const ended = await run([process.execPath, "test", "--timeout=300000", ...paths.map((path) => `./${path}`)]);
+    if (!ended.ok) continue;
+    counts.failed -= failed;
+    counts.passed += failed;
+    for (const line of lines) {
+      failures.splice(failures.indexOf(line), 1);
+      console.log(`UNSTEADY ${line}`);
+    }
+  }
 }
 
 /** Prints the files that took longest, and the sum of all. */

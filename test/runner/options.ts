@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly isWithoutChecks: boolean;
   /** Run files in an order drawn from the seed instead of the longest first. */
   readonly isShuffled: boolean;
+  /** Run what failed once more at the end. */
+  readonly isRepeating: boolean;
   /** Number of the slowest files listed at the end. */
   readonly times: number;
   /** Seed of random cases; absent = that of the gating run. */
@@ -37,6 +39,7 @@ export function parseOptions(argv: readonly string[]): RunOptions {
       quick: { type: "boolean", default: false },
       "no-checks": { type: "boolean", default: false },
       shuffle: { type: "boolean", default: false },
+      again: { type: "boolean", default: false },
       times: { type: "boolean", default: false },
       seed: { type: "string" },
       runs: { type: "string" },
@@ -47,6 +50,7 @@ export function parseOptions(argv: readonly string[]): RunOptions {
     isQuick: values.quick,
     isWithoutChecks: values["no-checks"],
     isShuffled: values.shuffle,
+    isRepeating: values.again,
     times: values.times ? LISTED_TIMES : 0,
     seed: values.seed === undefined ? undefined : seedOf(values.seed),
     runs: values.runs === undefined ? undefined : wholeNumber("--runs", values.runs),

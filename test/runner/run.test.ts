@@ -12,8 +12,16 @@ import { SLOW_BY_NATURE } from "./slow-by-nature.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 
-function run(...words: readonly string[]): { readonly exitCode: number; readonly stdout: string; readonly stderr: string } {
-  const env = { ...process.env, SVC_TEST_SEED: undefined, SVC_TEST_RUNS: undefined, SVC_TEST_QUICK: undefined };
+interface Outcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const run = (...words: readonly string[]): Outcome => runWith({}, ...words);
+
+function runWith(variables: Readonly<Record<string, string>>, ...words: readonly string[]): Outcome {
+  const env = { ...process.env, SVC_TEST_SEED: undefined, SVC_TEST_RUNS: undefined, SVC_TEST_QUICK: undefined, ...variables };
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, join(ROOT, "test/run.ts"), "--no-checks", ...words], { env });
   return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
 }
@@ -43,6 +51,30 @@ describe("random cases", () => {
     const { stdout } = run("test/runner/failing.ts");
     expect(stdout).toContain("seed 20240508, 1 runs");
     expect(stdout).not.toContain("again");
+  });
+});
+
+describe("what fails runs again when that is asked for, and", () => {
+  const files = ["test/runner/unsteady.ts", "test/runner/failing.ts"];
+
+  test("has passed when it passes then, but is named", () => {
+    using folder = new TempFolder();
+    const { exitCode, stdout } = runWith({ SVC_TEST_UNSTEADY: folder.path }, "--again", "test/runner/unsteady.ts");
+    expect([exitCode, stdout.split("\n").at(-2)]).toEqual([0, "1 passed, 0 failed, 0 skipped"]);
+    expect(stdout).toMatch(/^UNSTEADY test\/runner\/unsteady\.ts: \(fail\) passes once it has failed/m);
+  });
+
+  test("has failed when it fails again, whatever else passes then", () => {
+    using folder = new TempFolder();
+    const { exitCode, stdout } = runWith({ SVC_TEST_UNSTEADY: folder.path }, "--again", ...files);
+    expect([exitCode, stdout.split("\n").at(-2)]).toEqual([1, "2 passed, 1 failed, 0 skipped"]);
+    expect(stdout.match(/^FAIL .*\(fail\).*$/gm)).toEqual([expect.stringContaining("fails, and says")]);
+  });
+
+  test("fails without being asked for", () => {
+    using folder = new TempFolder();
+    const { exitCode, stdout } = runWith({ SVC_TEST_UNSTEADY: folder.path }, ...files);
+    expect([exitCode, stdout.split("\n").at(-2)]).toEqual([1, "1 passed, 2 failed, 0 skipped"]);
   });
 });
 

@@ -115,7 +115,14 @@ function withPipes({ argv, cwd, env, onOutput, onTaken }: ShellStart): ShellProc
   };
   const output = Promise.all([read("stdout"), read("stderr")]).catch(() => undefined);
   const held = holdSession(child);
-  const closed = (): undefined => undefined;
+  /** Passes input on. A pipe that nobody reads any more may refuse by a throw as well as later. */
+  const pass = async (use: (stdin: Bun.FileSink) => unknown): Promise<void> => {
+    try {
+      await use(child.stdin);
+    } catch {
+      // A program that reads no more has taken what it will ever take.
+    }
+  };
   return {
     pid: child.pid,
     ended: child.exited.then(async (code) => {
@@ -123,13 +130,12 @@ function withPipes({ argv, cwd, env, onOutput, onTaken }: ShellStart): ShellProc
       return codeOf(child, code);
     }),
     write(bytes) {
-      child.stdin.write(bytes.slice());
-      // A program that reads no more has taken what it will ever take.
-      Promise.resolve(child.stdin.flush())
-        .catch(closed)
-        .then(() => onTaken(bytes.length));
+      void pass((stdin) => {
+        stdin.write(bytes.slice());
+        return stdin.flush();
+      }).then(() => onTaken(bytes.length));
     },
-    endInput: () => void Promise.resolve(child.stdin.end()).catch(closed),
+    endInput: () => void pass((stdin) => stdin.end()),
     resize: () => undefined,
     pause: () => true,
     resume: () => undefined,
