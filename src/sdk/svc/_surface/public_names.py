@@ -96,6 +96,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "before": (_FEATURES, _ROOT),
     "before_all": (_FEATURES, _ROOT),
     "completion": (_PROMPTS, _ROOT),
+    "check_expression": (_CLIENT, _ROOT),
     "contains": (_EVALUATIONS, _ROOT),
     "deploy": (_NOTEBOOK, _ROOT),
     "description": (_FEATURES, _ROOT),
