@@ -1,6 +1,6 @@
 /** The expressions that wait for their thread, and its time. */
 
-import { Failure, isDeadlinePassed } from "../../failure.ts";
+import { Failure } from "../../failure.ts";
 import { QueryRefused } from "../../query/refusal.ts";
 import { Thread } from "../../thread/rpc.ts";
 import type { Evaluator } from "./expression-worker.ts";
@@ -60,7 +60,8 @@ export class Expressions {
       if ("errors" in evaluated) throw new QueryRefused(evaluated.errors);
       throw new BodyInvalid(evaluated.invalid);
     } catch (error) {
-      if (!late.aborted || isDeadlinePassed(signal.reason)) throw signal.aborted ? signal.reason : error;
+      if (signal.aborted) throw signal.reason;
+      if (!late.aborted) throw error;
       throw new Failure("deadline_exceeded", `The expressions were not computed within ${this.#maxMs / 1000} s.`, {
         hint: "Give fewer rows, or ask for one feature at a time.",
       });
