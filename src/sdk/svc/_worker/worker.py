@@ -333,6 +333,7 @@ class Worker:
         self._end_call()
         del self._tasks[message["id"]]
         self._concurrent.discard(message["id"])
+        self.lane.answered(message["id"])
         self._send_result(self._control, message, result)
 
 
