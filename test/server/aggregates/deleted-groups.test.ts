@@ -110,7 +110,10 @@ function expected(rows: readonly Row[], owner: number) {
   const own = rows.filter((row) => row.owner === owner && row.at > NOW - 720n * HOUR && row.at <= NOW);
   const totalOf = (some: readonly Row[]): number => some.reduce((sum, { amount }) => sum + amount, 0);
   const groups = [false, true].map((isLarge) => ({ is_large: isLarge, rows: own.filter(({ amount }) => amount >= 50 === isLarge) }));
-  return { total: totalOf(own), by_size: groups.filter((one) => one.rows.length > 0).map((one) => ({ is_large: one.is_large, total: totalOf(one.rows) })) };
+  return {
+    total: totalOf(own),
+    by_size: groups.filter((one) => one.rows.length > 0).map((one) => ({ is_large: one.is_large, total: totalOf(one.rows) })),
+  };
 }
 
 async function windows(namespace: string, owner: number) {
