@@ -296,6 +296,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "support",
     "tables",
     "tasks",
+    "thread",
     "topics",
     "ui",
     "usage",

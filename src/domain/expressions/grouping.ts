@@ -11,8 +11,8 @@ import { DamagedState, StateReader, StateWriter } from "./state-bytes.ts";
 /** Groups of one value at most. */
 export const MAX_GROUPS = 1_000;
 /**
- * Bytes of a state of groups at most: as many groups as there can be of every aggregation whose state
- * does not grow with the length of values.
+ * Bytes of a state of groups at most: as many groups as there can be of every aggregation whose
+ * state does not grow with the length of values.
  */
 export const MAX_GROUPED_BYTES = 4 * 1024 * 1024;
 const VERSION = 1;

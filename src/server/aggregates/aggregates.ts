@@ -279,9 +279,9 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
   };
 
   /**
-   * Groups by stored values of rows: of those that are aggregated, or of their parents. They are all
-   * in which a row has been, as far as a store knows: the history every one, the online store the
-   * latest.
+   * Groups by stored values of rows: of those that are aggregated, or of their parents. They are
+   * all in which a row has been, as far as a store knows: the history every one, the online store
+   * the latest.
    */
   const groupsOf = async (
     environmentId: string,
@@ -295,8 +295,8 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
     const ids = names.map((name) => known.filter(({ fqn }) => fqn === `${namespace}.${name}`).map(({ id }) => id));
     const groups = new Set<string>();
     /** Adds the group of a row, whose values are given by feature. */
-    const add = (valueOf: (id: number) => FeatureValue): void => {
-      const group = ids.map((own) => own.map(valueOf).find((value) => value !== null) ?? null);
+    const add = (storedOf: (id: number) => FeatureValue): void => {
+      const group = ids.map((own) => own.map(storedOf).find((value) => value !== null) ?? null);
       const named = groupKey(group, storeKey);
       if (named !== undefined) groups.add(named);
     };

@@ -6,6 +6,7 @@ import threading
 import unittest
 
 from svc._worker.threads import THREADS, ThreadLane, current_id
+from svc._worker.worker import Worker
 
 
 class Lane(unittest.IsolatedAsyncioTestCase):
@@ -58,6 +59,15 @@ class Lane(unittest.IsolatedAsyncioTestCase):
         self.lane.answered(8)
         self.assertEqual(await asyncio.gather(*others), [0, 1])
         self.assertTrue(given_up.cancelled() or not given_up.done())
+
+    async def test_a_call_that_was_answered_when_it_was_interrupted_holds_up_no_other(self):
+        worker = Worker.__new__(Worker)
+        worker.lane, worker._tasks = self.lane, {}
+        self.lane.interrupt(7)
+        waiting = self.call(8, 1)
+        await self.turns()
+        worker._cancel_task(7)
+        self.assertEqual(await waiting, 1)
 
     async def test_turns_are_shorter_the_more_threads_run(self):
         usual = sys.getswitchinterval()

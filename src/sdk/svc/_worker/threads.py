@@ -37,7 +37,7 @@ class ThreadLane:
         self._lock = threading.Lock()
         #: The functions of each call that have not ended.
         self._jobs: Dict[int, Set[_Job]] = {}
-        #: Calls that were interrupted and not answered yet: none of their functions begins any more.
+        #: Calls that were interrupted and not answered yet: none of their functions begins.
         self._interrupted: Set[int] = set()
         #: Functions of other calls that wait until those are answered.
         self._waiting: List[Any] = []
@@ -65,8 +65,9 @@ class ThreadLane:
         """Lets functions begin again that waited for a call to be answered; called by the loop."""
         with self._lock:
             self._interrupted.discard(call)
-            waiting = [] if self._interrupted else self._waiting
-            self._waiting = self._waiting if self._interrupted else []
+            if self._interrupted:
+                return
+        waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
                 future.set_result(None)

@@ -318,6 +318,8 @@ class Worker:
         task = self._tasks.get(call)
         if task is not None:
             task.cancel()
+        else:  # it was answered while it was interrupted
+            self.lane.answered(call)
 
     async def _answer_async(self, message: Message) -> None:
         import asyncio

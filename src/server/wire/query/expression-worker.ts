@@ -38,7 +38,7 @@ export class Evaluator {
   }
 }
 
-/** The graph of its proto3 JSON. Throws BodyInvalid, JsonRefused and, for one too deep, RangeError. */
+/** The graph of its proto3 JSON. Throws BodyInvalid, JsonRefused, RangeError for one too deep. */
 function graphOf(text: string): Graph {
   const json = jsonText(Buffer.from(text)).text;
   try {

@@ -1,4 +1,4 @@
-/** `POST /v1/query/online`, `/bulk`, `/plan` and `/expression`: the JSON query API for thin clients. */
+/** `POST /v1/query/online`, `/bulk`, `/plan`, `/expression`: the JSON query API for thin clients. */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
@@ -36,8 +36,16 @@ interface JsonEndpoint {
   readonly more: Readonly<Record<string, unknown>>;
 }
 
-const ONLINE: JsonEndpoint = { create: async ({ queries }) => createQueryHttp(await queries()), maxBytes: MAX_QUERY_BYTES, more: { data: NO_RESULTS } };
-const BULK: JsonEndpoint = { create: async ({ queries }) => createBulkQueryHttp(await queries()), maxBytes: MAX_BULK_QUERY_BYTES, more: { data: NO_COLUMNS } };
+const ONLINE: JsonEndpoint = {
+  create: async ({ queries }) => createQueryHttp(await queries()),
+  maxBytes: MAX_QUERY_BYTES,
+  more: { data: NO_RESULTS },
+};
+const BULK: JsonEndpoint = {
+  create: async ({ queries }) => createBulkQueryHttp(await queries()),
+  maxBytes: MAX_BULK_QUERY_BYTES,
+  more: { data: NO_COLUMNS },
+};
 const PLAN: JsonEndpoint = { create: async ({ queries }) => createPlanHttp(await queries()), maxBytes: MAX_QUERY_BYTES, more: NO_PLAN };
 const EXPRESSION: JsonEndpoint = {
   create: async ({ stopping, clock }) => createExpressionHttp(new Expressions(stopping), clock),

@@ -111,29 +111,31 @@ describe("the thread", () => {
   // Each distance is within its bound, and takes a good part of a second.
   const many = call("greatest", ...Array.from({ length: 2_000 }, () => DISTANCE));
   const endless = bytes(asking(graphOf(many), "a".repeat(5_000), "b".repeat(5_000)));
-  const valueOf = async (answer: Promise<string>): Promise<unknown> => JSON.parse(await answer).data[0].value;
+  const distanceIn = async (answer: Promise<string>): Promise<unknown> => JSON.parse(await answer).data[0].value;
   const kindOf = (answer: Promise<unknown>): Promise<unknown> =>
     answer.then(
       () => "answered",
       (error: unknown) => (error instanceof Failure ? error.kind : error),
     );
-  let stopping: AbortController;
-  const started = (maxMs: number): Expressions => new Expressions((stopping = new AbortController()).signal, { maxMs });
+  const started = (maxMs: number) => {
+    const stopping = new AbortController();
+    return { stopping, expressions: new Expressions(stopping.signal, { maxMs }) };
+  };
   const never = new AbortController().signal;
 
   test("is ended when the time is up, and answers the next request", async () => {
-    const expressions = started(1_500);
+    const { stopping, expressions } = started(1_500);
     const late = kindOf(expressions.evaluate(endless, 0, never));
-    const next = valueOf(expressions.evaluate(bytes(KITTEN), 0, never));
+    const next = distanceIn(expressions.evaluate(bytes(KITTEN), 0, never));
     expect([await late, await next]).toEqual(["deadline_exceeded", 3]);
     stopping.abort();
   }, 300_000);
 
   test("is ended with its caller, and with the server", async () => {
-    const expressions = started(3_600_000);
+    const { stopping, expressions } = started(3_600_000);
     const caller = new AbortController();
     const gone = kindOf(expressions.evaluate(endless, 0, caller.signal));
-    const next = valueOf(expressions.evaluate(bytes(KITTEN), 0, never));
+    const next = distanceIn(expressions.evaluate(bytes(KITTEN), 0, never));
     caller.abort("gone");
     expect([await gone, await next]).toEqual(["gone", 3]);
     const running = kindOf(expressions.evaluate(endless, 0, never));
@@ -143,13 +145,13 @@ describe("the thread", () => {
   }, 300_000);
 
   test("has room for a number of requests", async () => {
-    const expressions = started(3_600_000);
+    const { stopping, expressions } = started(3_600_000);
     const caller = new AbortController();
     const waiting = Array.from({ length: MAX_EVALUATIONS }, () => kindOf(expressions.evaluate(endless, 0, caller.signal)));
     expect(await kindOf(expressions.evaluate(bytes(KITTEN), 0, never))).toBe("resource_exhausted");
     caller.abort("gone");
     expect(new Set(await Promise.all(waiting))).toEqual(new Set(["gone"]));
-    expect(await valueOf(expressions.evaluate(bytes(KITTEN), 0, never))).toBe(3);
+    expect(await distanceIn(expressions.evaluate(bytes(KITTEN), 0, never))).toBe(3);
     stopping.abort();
   }, 300_000);
 });
