@@ -1,4 +1,4 @@
-/** `POST /v1/query/online`, `/bulk`, `/plan`, `/expression`: the JSON query API for thin clients. */
+/** The JSON query API for thin clients: `POST /v1/query/online`, `/bulk`, `/plan`, `/expression`. */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
