@@ -1,4 +1,4 @@
-/** The JSON query API for thin clients: `POST /v1/query/online`, `/bulk`, `/plan`, `/expression`. */
+/** The JSON query API for thin clients: `POST /v1/query/online`, `bulk`, `plan`, `expression`. */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
