@@ -118,7 +118,7 @@ class Calls:
         graph = yield Work(lambda: graph_text(asked))
         given = dict(_row(input))
         sent = self._body(given, [asked], QueryOptions(now=now))
-        body = {name: sent[name] for name in ("inputs", "outputs", "encoding_options", "now") if name in sent}
+        body: dict[str, Any] = {name: sent[name] for name in ("inputs", "outputs", "encoding_options", "now") if name in sent}
         answer = yield from self._post("/v1/query/expression", {"graph": graph, **body}, None)
         result = query_result(answer, classes_in([*given, asked]))
         return checked(result, {asked: expected}, tolerance).get_feature(asked).value

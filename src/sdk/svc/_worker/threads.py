@@ -135,7 +135,7 @@ class ThreadLane:
 
     def _started(self) -> Any:
         if self._pool is None:
-            import ctypes  # noqa: F401  (ahead, because beside threads that compute an import takes long)
+            import ctypes  # for interruptions: beside threads that compute, an import would take too long
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(THREADS, "svc-io", lambda: self._threads.add(threading.get_ident()))
