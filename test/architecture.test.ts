@@ -299,6 +299,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "support",
     "tables",
     "tasks",
+    "thread",
     "topics",
     "ui",
     "usage",
