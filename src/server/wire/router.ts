@@ -116,6 +116,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { serveObject } = await import("./http/objects.ts");
     return ({ request, url, note }) => serveObject(platform, request, url, note);
   },
+  "/v1/notebook-outputs/": async (platform) => {
+    const { serveOutput } = await import("./http/notebook-outputs.ts");
+    return ({ request, url }) => serveOutput(platform, request, url);
+  },
   "/v1/offline-queries": async (platform) => {
     const { beginQuery } = await import("./http/offline-queries.ts");
     return (incoming) => beginQuery(platform, incoming);

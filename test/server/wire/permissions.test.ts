@@ -77,6 +77,7 @@ const HTTP: Readonly<
   "/v1/runs/": { method: "GET", opensTo: "read" },
   "/v1/datasets/": { method: "GET", opensTo: "read" },
   "/v1/objects/": { method: "GET", opensTo: "signed" },
+  "/v1/notebook-outputs/": { method: "GET", opensTo: "signed" },
   "/docs": { method: "GET", opensTo: "anyone" },
   "/docs/": { method: "GET", opensTo: "anyone" },
   "/v1/": { method: "GET", opensTo: "anyone" },

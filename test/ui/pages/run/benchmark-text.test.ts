@@ -22,7 +22,14 @@ test("a percentile is that of its name, and - where there is none", () => {
 });
 
 test("bars have the bounds and counts of the histogram", () => {
-  expect(latencyBars({ histogram: [{ toMs: 1.5, count: "3" }, { fromMs: 1.5, toMs: 2 }] })).toEqual([
+  expect(
+    latencyBars({
+      histogram: [
+        { toMs: 1.5, count: "3" },
+        { fromMs: 1.5, toMs: 2 },
+      ],
+    }),
+  ).toEqual([
     { from: 0, to: 1.5, count: 3 },
     { from: 1.5, to: 2, count: 0 },
   ]);
@@ -34,7 +41,7 @@ test.each([
   ["WITHIN_NOISE", "dim", "no difference that the noise allows to see", "-20.0 % to -10.0 %"],
   ["TOO_SHORT", "warn", "too few queries to tell: run longer, or faster", ""],
 ] as const)("%s has a tone and words", (name, tone, text, interval) => {
-  const difference = { verdict: `BENCHMARK_VERDICT_${name}`, changeLow: -20, changeHigh: "-10" } as const;
+  const difference = { verdict: `BENCHMARK_VERDICT_${name}`, changeLow: -20, changeHigh: -10 } as const;
   expect(verdictOf(difference)).toEqual({ tone, text });
   expect(intervalText(difference)).toBe(interval);
 });
