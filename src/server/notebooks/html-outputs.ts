@@ -1,6 +1,6 @@
 /**
- * Addresses at which a browser gets the HTML of an output: a frame sends no credentials, so they are
- * signed, name one text of one cell, and end.
+ * Addresses at which a browser gets the HTML of an output: a frame sends no credentials, so they
+ * are signed, name one text of one cell, and end.
  */
 
 import type { CellOutput } from "../../domain/notebook/notebook.ts";

@@ -32,8 +32,8 @@ interface Bundled {
 }
 
 /**
- * Only this server's own files, no inline script or style, no framing by others, no script made from
- * text, and in frames nothing but what this server lets be framed.
+ * Only this server's own files, no inline script or style, no framing by others, no script made
+ * from text, and in frames nothing but what this server lets be framed.
  */
 const POLICY = [
   "default-src 'none'",

@@ -157,9 +157,8 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     return ({ request, connection, share }) => receiveMetrics(platform, request, connection, share);
   },
   "/mcp": async (platform) => {
-    const [{ serveMcp }, { readGuides }] = await Promise.all([import("./http/mcp.ts"), import("../../docs/guide-texts.ts")]);
-    const guides = await readGuides();
-    return (incoming) => serveMcp(platform, guides, incoming);
+    const [{ createMcp }, { readGuides }] = await Promise.all([import("./http/mcp.ts"), import("../../docs/guide-texts.ts")]);
+    return createMcp(platform, await readGuides());
   },
   "/.well-known/oauth-protected-resource/mcp": async (platform) => {
     const { serveResourceMetadata } = await import("./http/oauth-metadata.ts");
