@@ -1,8 +1,8 @@
 /**
  * `GET /v1/notebook-outputs/...`: HTML that a notebook's cell gave, as a document for a frame of
- * the dashboard. Whoever can run cells writes it, so it is a sandbox without an origin: scripts, forms,
- * links, frames and other hosts are shut out by its headers, and taken out of it as well, because
- * some of them reach for the network before a header stops them.
+ * the dashboard. Whoever can run cells writes it, so it is a sandbox without an origin: scripts,
+ * forms, links, frames and other hosts are shut out by its headers, and taken out of it as well,
+ * because some of them reach for the network before a header stops them.
  */
 
 import { Failure } from "../../failure.ts";
