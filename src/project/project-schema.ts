@@ -45,7 +45,7 @@ export function projectSchema(): Schema {
   };
 }
 
-/** A mapping with the keys of a table, each once, also with `-` in the place of `_`, and no others. */
+/** A mapping with the keys of a table alone, each once, with `_` or with `-` in its place. */
 function mapping<K extends string>(keys: Readonly<Record<K, string>>, values: Readonly<Record<K, Schema>>, rest: Schema = {}): Schema {
   const properties = (Object.keys(keys) as K[]).flatMap((key) => {
     const schema = { description: keys[key], ...values[key] };

@@ -97,6 +97,15 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { exchangeToken } = await import("./http/token.ts");
     return ({ request, note }) => exchangeToken(platform, request, note);
   },
+  "/v1/oauth/register": async (platform) => {
+    const { registerApp } = await import("../ui/app-login.ts");
+    return ({ request }) => registerApp(platform, request);
+  },
+  "/v1/oauth/authorize": async (platform) => {
+    const { authorizeApp } = await import("../ui/app-login.ts");
+    return ({ request, url, connection, note }) =>
+      authorizeApp(platform, request, url, clientAddress(request.headers, connection.peer), note);
+  },
   "/login/oidc": async (platform) => {
     const { beginLogin } = await import("../ui/provider-login.ts");
     return ({ request, url, connection }) => beginLogin(platform, request, url, clientAddress(request.headers, connection.peer));

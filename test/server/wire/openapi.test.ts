@@ -29,6 +29,7 @@ const OTHERS = [
   ...["/", "/docs", "/docs/", "/v1/", "/login/oidc", "/login/oidc/callback", "/metrics", "/v1/objects/", "/v1/notebook-outputs/"],
   ...["/v1/traces", "/v1/logs", "/v1/metrics", "/v1/shells", "/mcp"],
   ...["/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp"],
+  ...["/v1/oauth/register", "/v1/oauth/authorize"],
 ];
 
 test("every endpoint is in it, and every one of it is there", async () => {

@@ -67,6 +67,8 @@ const HTTP: Readonly<
   "/v1/features/columns": { method: "DELETE", opensTo: "deploy" },
   "/v1/branches": { method: "GET", opensTo: "read" },
   "/v1/oauth/token": { method: "POST", opensTo: "anyone" },
+  "/v1/oauth/register": { method: "POST", opensTo: "anyone" },
+  "/v1/oauth/authorize": { method: "GET", opensTo: "anyone" },
   "/v1/openapi.json": { method: "GET", opensTo: "anyone" },
   "/login/oidc": { method: "GET", opensTo: "anyone" },
   "/login/oidc/callback": { method: "GET", opensTo: "anyone" },
