@@ -59,6 +59,8 @@ export const ROUTES: Readonly<Partial<Record<PageName, Route>>> = {
   evals: route("evals", { title: "Evaluations", group: "Run", load: () => import("./pages/run/evals.tsx") }),
   eval: route("eval", { title: "Evaluation", load: () => import("./pages/run/eval.tsx") }),
   evalRun: route("evalRun", { title: "Run of an evaluation", load: () => import("./pages/run/eval-run.tsx") }),
+  benchmarks: route("benchmarks", { title: "Benchmarks", group: "Run", load: () => import("./pages/run/benchmarks.tsx") }),
+  benchmark: route("benchmark", { title: "Benchmark", load: () => import("./pages/run/benchmark.tsx") }),
   notebooks: route("notebooks", { title: "Notebooks", group: "Run", load: () => import("./pages/run/notebooks.tsx") }),
   notebook: route("notebook", { title: "Notebook", load: () => import("./pages/run/notebook.tsx") }),
   deployments: route("deployments", {

@@ -52,6 +52,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     shows: "Rows in both",
     hasColumnsOfData: true,
   },
+  benchmarks: { path: () => "/benchmarks", shows: "user.name, user.score" },
+  "a benchmark": { path: ({ benchmarks: [first] }) => `/benchmarks/${first}`, shows: /^The image .*<img src=x/ },
+  "a benchmark beside another": {
+    path: ({ benchmarks: [first, second] }) => `/benchmarks/${second}?with=${first}`,
+    shows: "too few queries to tell: run longer, or faster",
+  },
   workflows: { path: () => "/runs?kind=workflows", shows: /^wf_/ },
   jobs: { path: () => "/runs?kind=jobs", shows: "async_offline_query" },
   "a run of a resolver": { path: ({ resolverRun }) => `/runs/${resolverRun}`, shows: "known users" },

@@ -7,6 +7,7 @@
 import type { AggregateService } from "../../../gen/svc/v1/aggregate_pb.ts";
 import type { AuditService } from "../../../gen/svc/v1/audit_pb.ts";
 import type { AuthService } from "../../../gen/svc/v1/auth_pb.ts";
+import type { BenchmarkService } from "../../../gen/svc/v1/benchmark_pb.ts";
 import type { CloudAccountService } from "../../../gen/svc/v1/cloud_account_pb.ts";
 import type { ContainerService } from "../../../gen/svc/v1/container_pb.ts";
 import type { DatasetService } from "../../../gen/svc/v1/dataset_pb.ts";
@@ -50,6 +51,7 @@ interface Services {
   readonly AggregateService: typeof AggregateService;
   readonly AuditService: typeof AuditService;
   readonly AuthService: typeof AuthService;
+  readonly BenchmarkService: typeof BenchmarkService;
   readonly CloudAccountService: typeof CloudAccountService;
   readonly DatasetService: typeof DatasetService;
   readonly DeploymentService: typeof DeploymentService;
