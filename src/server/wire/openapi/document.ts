@@ -177,6 +177,20 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
       ),
     },
   },
+  "/v1/query/multi": {
+    post: {
+      summary: "Several queries at once, each of which comes to what `/v1/query/online` would answer; one that is refused has a `code`",
+      body: object({ queries: { ...listOf(ref("Query")), minItems: 1, maxItems: 100 } }, ["queries"]),
+      answer: object(
+        {
+          outcomes: listOf(
+            object({ data: listOf(ref("Result")), errors: listOf(ref("Problem")), meta: ref("QueryMeta"), code: STRING }, ["data"]),
+          ),
+        },
+        ["outcomes"],
+      ),
+    },
+  },
   "/v1/query/plan": {
     post: {
       summary: "The plan of a query, which is not run",

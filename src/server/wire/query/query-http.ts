@@ -1,6 +1,6 @@
 /**
- * The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: JSON requests are read for
- * the engine and its answers written as JSON, with no protobuf messages in between.
+ * The JSON query API, `POST /v1/query/online` and those beside it: JSON requests are read for the
+ * engine and its answers written as JSON, with no protobuf messages in between.
  */
 
 import { ARROW_STREAM } from "../../arrow/format.ts";
@@ -11,10 +11,10 @@ import type { QueryRequest } from "../../query/request/request.ts";
 import { encodedAnswer, encodedHeaders } from "../http/content-encoding.ts";
 import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
-import { errorAnswer } from "../http/respond.ts";
+import { type ErrorAnswer, errorAnswer, errorBody } from "../http/respond.ts";
 import { answerToText, besideColumns, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
 import { type IncomingQuery, parentOf, type QueryRunner, runBulkQuery, runQuery, scopeOf } from "./endpoint.ts";
-import { BodyInvalid, type QueryBody, readArrowQuery, readBulkQueryBody, readQueryBody } from "./query-body.ts";
+import { BodyInvalid, type QueryBody, readArrowQuery, readBulkQueryBody, readMultiBody, readQueryBody } from "./query-body.ts";
 
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
@@ -35,6 +35,7 @@ const MAX_LOGGED_ERRORS = 100;
  */
 export const NO_RESULTS: readonly never[] = [];
 export const NO_COLUMNS: Readonly<Record<string, never>> = {};
+export const NO_OUTCOMES: readonly never[] = [];
 
 /** What a refused request for a plan answers beside its errors. */
 export const NO_PLAN: Readonly<Record<string, never>> = {};
@@ -71,6 +72,27 @@ export function createBulkQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Au
   );
 }
 
+/**
+ * Makes the handler of `POST /v1/query/multi`: several queries at once, each of which comes to what
+ * `POST /v1/query/online` would answer. What no query can be run for fails all of them.
+ */
+export function createMultiQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
+  return createHandler(readMultiBody, { outcomes: NO_OUTCOMES }, async (queries, call, _text, auth) => {
+    const outcomes = queries.map(async (read) => {
+      try {
+        if (read instanceof QueryRefused) throw read;
+        const { body, text } = read;
+        const incoming = incomingQuery("POST /v1/query/multi", body, body.request, call, text);
+        return await runQuery(runner, incoming, auth, (answer) => answerToText(answer, body));
+      } catch (error) {
+        if (!(error instanceof QueryRefused)) throw error;
+        return JSON.stringify(errorBody(refusal(error, { data: NO_RESULTS })));
+      }
+    });
+    return `{"outcomes":[${(await Promise.all(outcomes)).join(",")}]}`;
+  });
+}
+
 /** Makes the handler of `POST /v1/query/plan`: the plan of a query, which is not run. */
 export function createPlanHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
   return createHandler(
@@ -89,7 +111,7 @@ export function createPlanHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
 }
 
 /** @param takesArrow whether bodies and answers may be tables of Arrow */
-function createHandler<Auth, B extends QueryBody>(
+function createHandler<Auth, B>(
   read: (body: Uint8Array, isArrow: boolean) => { readonly body: B; readonly text: string },
   more: Readonly<Record<string, unknown>>,
   answer: (body: B, call: HttpCall, text: string, auth: Auth) => Promise<string | Uint8Array<ArrayBuffer>>,
@@ -115,15 +137,16 @@ function createHandler<Auth, B extends QueryBody>(
       return await encodedAnswer(request.headers, await answer(body, call, text, auth), wantsArrow ? ARROW_HEADERS : JSON_HEADERS);
     } catch (error) {
       if (error instanceof BodyInvalid || error instanceof JsonRefused || error instanceof ArrowRefused) return refuse(400, error.message);
-      if (error instanceof QueryRefused) {
-        const errors = error.errors.map((detail) => errorToJson(detail as JsonError));
-        return errorAnswer({ status: 400, message: error.message, errors, more });
-      }
+      if (error instanceof QueryRefused) return errorAnswer(refusal(error, more));
       throw error;
     } finally {
       deadline.clear();
     }
   };
+}
+
+function refusal({ errors, message }: QueryRefused, more: Readonly<Record<string, unknown>>): ErrorAnswer {
+  return { status: 400, message, errors: errors.map((detail) => errorToJson(detail as JsonError)), more };
 }
 
 /** The parts of an HTTP request that a query needs beside the body. */

@@ -1,4 +1,4 @@
-/** `POST /v1/query/online`, `/bulk` and `/plan`: the JSON query API for thin clients. */
+/** `POST /v1/query/online`, `/bulk`, `/multi` and `/plan`: the JSON query API for thin clients. */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
@@ -13,11 +13,13 @@ import type { Platform } from "../platform.ts";
 import type { QueryRunner } from "./endpoint.ts";
 import {
   createBulkQueryHttp,
+  createMultiQueryHttp,
   createPlanHttp,
   createQueryHttp,
   MAX_BULK_QUERY_BYTES,
   MAX_QUERY_BYTES,
   NO_COLUMNS,
+  NO_OUTCOMES,
   NO_PLAN,
   NO_RESULTS,
 } from "./query-http.ts";
@@ -36,6 +38,7 @@ interface JsonEndpoint {
 
 const ONLINE: JsonEndpoint = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, more: { data: NO_RESULTS } };
 const BULK: JsonEndpoint = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, more: { data: NO_COLUMNS } };
+const MULTI: JsonEndpoint = { create: createMultiQueryHttp, maxBytes: MAX_QUERY_BYTES, more: { outcomes: NO_OUTCOMES } };
 const PLAN: JsonEndpoint = { create: createPlanHttp, maxBytes: MAX_QUERY_BYTES, more: NO_PLAN };
 
 /** A handler of all requests to one path. */
@@ -52,6 +55,11 @@ export function queryRoute(platform: Platform): Route {
 /** The route of `POST /v1/query/bulk`. */
 export function bulkQueryRoute(platform: Platform): Route {
   return routeOf(BULK, platform);
+}
+
+/** The route of `POST /v1/query/multi`. */
+export function multiQueryRoute(platform: Platform): Route {
+  return routeOf(MULTI, platform);
 }
 
 /** The route of `POST /v1/query/plan`. */
