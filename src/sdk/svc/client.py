@@ -225,7 +225,8 @@ class SvcClient:
 
         input: a list of values per feature, all of one length, or of length 1, which then stands
             for every row; or a table of pandas, polars or pyarrow, whose columns are named as
-            features are.
+            features are. Where pyarrow is installed, a table and its answer go as Arrow, whose
+            values are taken out when they are asked for.
         now: one time for all rows, or a list of them, as `input` has of values: each row is then
             answered as a query of it alone with that time is.
         The rest is as for `query`; the answer's `to_pandas`, `to_polars` and `to_arrow` make tables

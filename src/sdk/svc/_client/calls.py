@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from .._model.frozen_time import frozen_time
 from .._surface.names import DURATION_GRAMMAR, parse_duration
+from .arrow import arrow_result, stream_of
 from .config import ClientSettings, client_settings
 from .dataset import DatasetParts, MakeRevision, Revision, dataset_of
 from .errors import ClientError, UnexpectedAnswer
@@ -102,6 +103,12 @@ class Calls:
 
     def query_bulk(self, input: Any, output: Sequence[Feature], options: QueryOptions) -> Steps[BulkQueryResult]:
         """`SvcClient.query_bulk`."""
+        stream = stream_of(input, self._query(output, options))
+        if stream is not None:
+            session, headers = self._scoped(options.context.environment if options.context is not None else None)
+            told = yield from session.post_table("/v1/query/bulk", stream, headers)
+            classes = classes_in(_listed(output, "output"))
+            return arrow_result(told.body, classes) if isinstance(told.body, bytes) else bulk_result(_answered(told), classes)
         table = columns_of_table(input)
         if table is None and not isinstance(input, Mapping):
             raise TypeError(f"query_bulk takes lists of values by feature or a table, not {type(input).__name__}")
@@ -217,9 +224,12 @@ class Calls:
             if name in inputs:
                 raise ValueError(f"the input {name!r} is given twice")
             inputs[name] = encode_of(feature, value)
+        return {"inputs": inputs, **self._query(output, options)}
+
+    def _query(self, output: Sequence[Feature], options: QueryOptions) -> dict[str, Any]:
+        """A query without its inputs."""
         tags = options.tags if options.tags or options.context is None else options.context.tags
         fields: dict[str, Any] = {
-            "inputs": inputs,
             "outputs": [feature_name(item) for item in _listed(output, "output")],
             "staleness": {feature_name(feature): _staleness(feature, value) for feature, value in (options.staleness or {}).items()},
             "context": {"tags": _listed(tags, "tags")} if tags else None,
@@ -235,7 +245,7 @@ class Calls:
             "trace": options.trace,
             "store_plan_stages": options.store_plan_stages,
         }
-        body = {name: value for name, value in fields.items() if value or name == "inputs"}
+        body = {name: value for name, value in fields.items() if value}
         now = frozen_time() if options.now is None else options.now
         if now is not None:
             body["now"] = _instant(now) if isinstance(now, (datetime, str)) else [_instant(time) for time in plain_column(now)]

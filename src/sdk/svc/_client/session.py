@@ -13,12 +13,14 @@ from .retries import Retries
 from .server import Server
 from .steps import Alone, Request, Response, Steps
 
+#: The media type of tables of Arrow.
+ARROW_STREAM = "application/vnd.apache.arrow.stream"
 #: Gets or posts at a path, and gives what the server answered. Raises ClientError.
 Call = Callable[[str, str, Optional[Mapping[str, Any]]], Steps[Mapping[str, Any]]]
 
 
 class Answer:
-    """Status and JSON of an answer."""
+    """Status and JSON of an answer, or the bytes of its table."""
 
     __slots__ = ("status", "body")
 
@@ -58,6 +60,13 @@ class Session:
         """
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
         return (yield from self._authorized(lambda: self._queries or self.api, "POST", path, content, headers, idempotent))
+
+    def post_table(self, path: str, content: bytes, headers: Mapping[str, str]) -> Steps[Answer]:
+        """Posts a stream of Arrow, as `post` does JSON; the body of what is answered in this form is
+        its bytes. Raises ClientError.
+        """
+        tables = {"content-type": ARROW_STREAM, "accept": ARROW_STREAM, **headers}
+        return (yield from self._authorized(lambda: self._queries or self.api, "POST", path, content, tables, True))
 
     def get(self, path: str, headers: Mapping[str, str]) -> Steps[Answer]:
         """Gets JSON from the API server, as `post` does from the query server. Raises ClientError."""
@@ -141,8 +150,10 @@ class Session:
 
 
 def _answer_of(server: Server, path: str, response: Response) -> Answer:
-    """A response as JSON. Raises ServerUnreachable and UnexpectedAnswer."""
+    """A response as JSON, or as the bytes of a table. Raises ServerUnreachable and UnexpectedAnswer."""
     status, kind = response.status, response.headers.get("content-type", "")
+    if kind == ARROW_STREAM:
+        return Answer(status, response.content)
     if status == 407 and server.proxy:
         raise server.refused_by_proxy("407 Proxy Authentication Required")
     if not kind.lower().partition(";")[0].strip().endswith("json"):
