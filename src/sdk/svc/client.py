@@ -74,7 +74,9 @@ class SvcClient:
 
     client_id, client_secret, environment, api_server: without them the environment variables
         ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``, ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count,
-        else the command line's config file, which `svc login` writes.
+        else the command line's config file, which `svc login` writes. In the folder of a project
+        the client asks that project, which `svc.yaml` names, as the command line does; an
+        environment that is named by its id is of one project, whatever the folder.
     branch: a branch deployment to query.
     deployment_id: one deployment to query.
     timeout: seconds that a call may take, with everything that it does; what is not there by then has

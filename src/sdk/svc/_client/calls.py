@@ -13,7 +13,7 @@ from urllib.parse import quote
 from .._model.frozen_time import frozen_time
 from .._surface.names import DURATION_GRAMMAR, parse_duration
 from .arrow import arrow_result, stream_of
-from .config import ClientSettings, client_settings
+from .config import ClientSettings, client_settings, is_environment_id
 from .dataset import DatasetParts, MakeRevision, Revision, dataset_of
 from .errors import ClientError, UnexpectedAnswer
 from .frames import columns_of_table, plain_column
@@ -274,7 +274,9 @@ class Calls:
     def _scoped(self, wanted: Optional[str]) -> tuple[Session, dict[str, str]]:
         """The session and the headers of an environment, or of the client's own."""
         environment = wanted or self.settings.environment
-        scope = {"svc-environment": environment, "svc-branch": self._branch}
+        # An environment's id is that of one project.
+        project = None if is_environment_id(environment) else self.settings.project
+        scope = {"svc-project": project, "svc-environment": environment, "svc-branch": self._branch}
         session = self.session
         if environment is not None and environment != self.settings.environment:
             fresh = self._sessions.get(environment) or Session(dataclasses.replace(self.settings, environment=environment), self._timeout, self._retries)
