@@ -9,6 +9,7 @@ from typing import Any, Callable, Mapping, Optional
 
 from .config import ClientSettings, normalize_address
 from .errors import AuthenticationError, UnexpectedAnswer, message_of
+from .inflating import ACCEPTED, inflated
 from .retries import Retries
 from .server import Server
 from .steps import Alone, Request, Response, Steps
@@ -112,7 +113,7 @@ class Session:
         ends: float,
         idempotent: bool = True,
     ) -> Steps[Answer]:
-        sent = {"accept": "application/json", **({} if content is None else {"content-type": "application/json"}), **headers}
+        sent = {"accept": "application/json", "accept-encoding": ACCEPTED, **({} if content is None else {"content-type": "application/json"}), **headers}
         response = yield from self._retries.send(Request(server, method, path, sent, content, self.timeout, ends, idempotent))
         return _answer_of(server, path, response)
 
@@ -152,14 +153,18 @@ class Session:
 def _answer_of(server: Server, path: str, response: Response) -> Answer:
     """A response as JSON, or as the bytes of a table. Raises ServerUnreachable and UnexpectedAnswer."""
     status, kind = response.status, response.headers.get("content-type", "")
-    if kind == ARROW_STREAM:
-        return Answer(status, response.content)
     if status == 407 and server.proxy:
         raise server.refused_by_proxy("407 Proxy Authentication Required")
-    if not kind.lower().partition(";")[0].strip().endswith("json"):
+    if kind != ARROW_STREAM and not kind.lower().partition(";")[0].strip().endswith("json"):
         asked = f"is it an svc server, or does the proxy {server.proxy.shown} answer?" if server.proxy else "is it an svc server?"
         raise UnexpectedAnswer(f"{server.url}{path} answered {status} with {kind or 'nothing'} instead of JSON: {asked}")
     try:
-        return Answer(status, json.loads(response.content))
+        content = inflated(response.content, response.headers.get("content-encoding", ""))
+    except ValueError as error:
+        raise UnexpectedAnswer(f"{server.url}{path} answered {status} with a body that {error}") from None
+    if kind == ARROW_STREAM:
+        return Answer(status, content)
+    try:
+        return Answer(status, json.loads(content))
     except ValueError:
         raise UnexpectedAnswer(f"{server.url}{path} answered {status} with JSON that cannot be read") from None
