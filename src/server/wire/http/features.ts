@@ -9,7 +9,7 @@ import { parseTraceparent } from "../../../domain/traceparent.ts";
 import { authorize } from "../../access/authorize.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
-import { ARROW_STREAM } from "../../arrow/format.ts";
+import { ARROW_STREAM } from "../../../domain/arrow/format.ts";
 import { ArrowRefused, readArrowStream } from "../../arrow/read-stream.ts";
 import { Failure } from "../../failure.ts";
 import { clipped } from "../../query/refusal.ts";

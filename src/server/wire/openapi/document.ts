@@ -3,7 +3,7 @@
  * the methods of all services with their messages, made of the contract.
  */
 
-import { ARROW_STREAM } from "../../arrow/format.ts";
+import { ARROW_STREAM } from "../../../domain/arrow/format.ts";
 import { MessageSchemas, methodPaths, type Schema } from "./message-schemas.ts";
 
 const STRING: Schema = { type: "string" };

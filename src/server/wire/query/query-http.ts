@@ -3,7 +3,7 @@
  * engine and its answers written as JSON, with no protobuf messages in between.
  */
 
-import { ARROW_STREAM } from "../../arrow/format.ts";
+import { ARROW_STREAM } from "../../../domain/arrow/format.ts";
 import { ArrowRefused } from "../../arrow/read-stream.ts";
 import { arrowStream } from "../../arrow/write-stream.ts";
 import { clipped, QueryRefused } from "../../query/refusal.ts";
