@@ -80,13 +80,13 @@ export class Session {
     throw failureOf(response.status, body);
   }
 
-  /** The text at a signed address. Rejects as `call` does. */
-  async text(address: string, options: CallOptions): Promise<string> {
+  /** The bytes at a signed address. Rejects as `call` does. */
+  async content(address: string, options: CallOptions): Promise<Uint8Array<ArrayBuffer>> {
     const { path, ends } = { path: this.#below(address), ends: this.#endOf(options) };
     const response = await this.#sent(path, { method: "GET" }, ends, true, options.signal);
     if (!response.ok)
       throw new UnexpectedAnswer(`${path} answered ${response.status}: its address may have expired; ask again`, response.status);
-    return response.text();
+    return new Uint8Array(await response.arrayBuffer());
   }
 
   async #answered(call: Call): Promise<Response> {
