@@ -33,7 +33,10 @@ export interface RegularFileOptions {
  * DiskError: `is_a_folder`, `not_a_file` for a pipe, socket or device, `file_too_large`,
  * `symlink_refused`, and `file_unreadable` with the system's message.
  */
-export function readRegularFile(path: string, { maxBytes, isBeginning = false, followLinks = true }: RegularFileOptions): Buffer | undefined {
+export function readRegularFile(
+  path: string,
+  { maxBytes, isBeginning = false, followLinks = true }: RegularFileOptions,
+): Buffer | undefined {
   let fd: number | undefined;
   try {
     fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (followLinks ? 0 : (constants.O_NOFOLLOW ?? 0)));

@@ -1,4 +1,7 @@
-/** The bodies of `POST /v1/query/online`, `/v1/query/bulk` and `/v1/query/multi`, checked field by field. */
+/**
+ * The bodies of `POST /v1/query/online`, `/v1/query/bulk` and `/v1/query/multi`, checked field by
+ * field.
+ */
 
 import { DURATION_GRAMMAR } from "../../../domain/duration.ts";
 import { errorText } from "../../../domain/error-text.ts";
