@@ -33,6 +33,7 @@ export const GUIDES: readonly string[] = [
   "shell",
   "agents",
   "benchmarks",
+  "containers",
   "production",
   "coming-from-feast",
 ];
