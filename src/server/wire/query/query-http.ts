@@ -1,9 +1,11 @@
 /**
- * The JSON query API, `POST /v1/query/online` and those beside it: JSON requests are read for the
- * engine and its answers written as JSON, with no protobuf messages in between.
+ * The JSON query API, `POST /v1/query/online` and others beside it: JSON requests are read for
+ * the engine and its answers written as JSON, with no protobuf messages in between.
  */
 
+import type { Clock } from "../../../context/clock.ts";
 import { ARROW_STREAM } from "../../../domain/arrow/format.ts";
+import type { Caller } from "../../access/tokens.ts";
 import { ArrowRefused } from "../../arrow/read-stream.ts";
 import { arrowStream } from "../../arrow/write-stream.ts";
 import { clipped, QueryRefused } from "../../query/refusal.ts";
@@ -14,10 +16,14 @@ import { JsonRefused } from "../http/json-text.ts";
 import { type ErrorAnswer, errorAnswer, errorBody } from "../http/respond.ts";
 import { answerToText, besideColumns, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
 import { type IncomingQuery, parentOf, type QueryRunner, runBulkQuery, runQuery, scopeOf } from "./endpoint.ts";
+import type { Expressions } from "./expressions.ts";
 import { BodyInvalid, type QueryBody, readArrowQuery, readBulkQueryBody, readMultiBody, readQueryBody } from "./query-body.ts";
 
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
+
+/** Longest body of a query of classes that are not deployed, in bytes. */
+export const MAX_EXPRESSION_BYTES = 4 * 1024 * 1024;
 
 /**
  * Longest body of a bulk query, in bytes: a hundred thousand rows of many columns. It is parsed in
@@ -107,6 +113,15 @@ export function createPlanHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
         lease.release();
       }
     },
+  );
+}
+
+/** Makes the handler of `POST /v1/query/expression`: a query of classes that are not deployed. */
+export function createExpressionHttp(expressions: Expressions, clock: Clock): Handler<Caller> {
+  return createHandler(
+    (bytes) => ({ body: bytes, text: "" }),
+    { data: NO_RESULTS },
+    (bytes, { signal }) => expressions.evaluate(bytes, clock.now(), signal),
   );
 }
 
