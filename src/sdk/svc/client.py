@@ -75,7 +75,9 @@ class SvcClient:
 
     client_id, client_secret, environment, api_server: without them the environment variables
         ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``, ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count,
-        else the command line's config file, which `svc login` writes.
+        else the command line's config file, which `svc login` writes. In the folder of a project
+        the client asks that project, which `svc.yaml` names, as the command line does; an
+        environment that is named by its id is of one project, whatever the folder.
     branch: a branch deployment to query.
     deployment_id: one deployment to query.
     timeout: seconds that a call may take, with everything that it does; what is not there by then has
@@ -226,7 +228,8 @@ class SvcClient:
 
         input: a list of values per feature, all of one length, or of length 1, which then stands
             for every row; or a table of pandas, polars or pyarrow, whose columns are named as
-            features are.
+            features are. Where pyarrow is installed, a table and its answer go as Arrow, whose
+            values are taken out when they are asked for.
         now: one time for all rows, or a list of them, as `input` has of values: each row is then
             answered as a query of it alone with that time is.
         The rest is as for `query`; the answer's `to_pandas`, `to_polars` and `to_arrow` make tables

@@ -1,9 +1,9 @@
 /** Streams of Arrow's IPC format as columns of values, bounded in what they come to. */
 
+import { FlatTable } from "../../domain/arrow/flat-table.ts";
+import { CONTINUATION, DAY_MS, Header, Type, UNIT_MICROS } from "../../domain/arrow/format.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, normalizeInt } from "../../domain/value.ts";
-import { FlatTable } from "./flat-table.ts";
-import { CONTINUATION, DAY_MS, Header, Type, UNIT_MICROS } from "./format.ts";
 
 /** A stream that cannot be read, or holds more than may be. The message says what and where. */
 export class ArrowRefused extends Error {

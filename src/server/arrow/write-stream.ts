@@ -1,10 +1,10 @@
 /** Tables as streams of Arrow's IPC format. */
 
 import { type DataType, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { CONTINUATION, DAY_MS, DAY_UNIT, Header, MICROSECONDS, PRECISIONS, padded, Type, VERSION } from "../../domain/arrow/format.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
 import { type FeatureValue, primitiveOf, toPlainJson } from "../../domain/value.ts";
 import { FlatBuilder, type FlatField, type Place } from "./flat-builder.ts";
-import { CONTINUATION, DAY_MS, DAY_UNIT, Header, MICROSECONDS, PRECISIONS, padded, Type, VERSION } from "./format.ts";
 
 /** A column; undefined is null. */
 export interface ArrowColumn {

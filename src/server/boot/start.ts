@@ -379,7 +379,7 @@ async function startIn(
     owner.announce(url);
     const { drainMs = 0 } = options;
     const startedAt = new Date(clock.now()).toISOString();
-    directory.announce({ pid: process.pid, url, version, startedAt, ...(drainMs > 0 && { drainMs }) });
+    directory.announce({ pid: process.pid, url, grpcUrl, version, startedAt, ...(drainMs > 0 && { drainMs }) });
     log.info("server started", { url, grpc_url: grpcUrl, data_directory: directory.path, version, pid: process.pid });
 
     let stopping: Promise<void> | undefined;

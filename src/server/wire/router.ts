@@ -68,6 +68,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const route = (await import("./query/route.ts")).bulkQueryRoute(platform);
     return ({ request, connection, share, seen }) => route(request, connection, share, seen);
   },
+  "/v1/query/multi": async (platform) => {
+    const route = (await import("./query/route.ts")).multiQueryRoute(platform);
+    return ({ request, connection, share, seen }) => route(request, connection, share, seen);
+  },
   "/v1/query/plan": async (platform) => {
     const route = (await import("./query/route.ts")).planRoute(platform);
     return ({ request, connection, share, seen }) => route(request, connection, share, seen);

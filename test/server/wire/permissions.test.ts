@@ -58,6 +58,7 @@ const HTTP: Readonly<
   "/.well-known/oauth-authorization-server": { method: "GET", opensTo: "anyone" },
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
+  "/v1/query/multi": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },
   "/v1/query/expression": { method: "POST", opensTo: "query.online" },
   "/v1/shells": { method: "GET", opensTo: "shell" },

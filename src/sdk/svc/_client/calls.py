@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 from .._model.frozen_time import frozen_time
 from .._surface.names import DURATION_GRAMMAR, parse_duration
+from .arrow import arrow_result, stream_of
 from .check import Tolerance, checked
-from .config import ClientSettings, client_settings
+from .config import ClientSettings, client_settings, is_environment_id
 from .dataset import DatasetParts, MakeRevision, Revision, dataset_of
 from .errors import ClientError, UnexpectedAnswer
 from .frames import columns_of_table, plain_column
@@ -103,6 +104,12 @@ class Calls:
 
     def query_bulk(self, input: Any, output: Sequence[Feature], options: QueryOptions) -> Steps[BulkQueryResult]:
         """`SvcClient.query_bulk`."""
+        stream = stream_of(input, self._query(output, options))
+        if stream is not None:
+            session, headers = self._scoped(options.context.environment if options.context is not None else None)
+            told = yield from session.post_table("/v1/query/bulk", stream, headers)
+            classes = classes_in(_listed(output, "output"))
+            return arrow_result(told.body, classes) if isinstance(told.body, bytes) else bulk_result(_answered(told), classes)
         table = columns_of_table(input)
         if table is None and not isinstance(input, Mapping):
             raise TypeError(f"query_bulk takes lists of values by feature or a table, not {type(input).__name__}")
@@ -231,9 +238,12 @@ class Calls:
             if name in inputs:
                 raise ValueError(f"the input {name!r} is given twice")
             inputs[name] = encode_of(feature, value)
+        return {"inputs": inputs, **self._query(output, options)}
+
+    def _query(self, output: Sequence[Feature], options: QueryOptions) -> dict[str, Any]:
+        """A query without its inputs."""
         tags = options.tags if options.tags or options.context is None else options.context.tags
         fields: dict[str, Any] = {
-            "inputs": inputs,
             "outputs": [feature_name(item) for item in _listed(output, "output")],
             "staleness": {feature_name(feature): _staleness(feature, value) for feature, value in (options.staleness or {}).items()},
             "context": {"tags": _listed(tags, "tags")} if tags else None,
@@ -249,7 +259,7 @@ class Calls:
             "trace": options.trace,
             "store_plan_stages": options.store_plan_stages,
         }
-        body = {name: value for name, value in fields.items() if value or name == "inputs"}
+        body = {name: value for name, value in fields.items() if value}
         now = frozen_time() if options.now is None else options.now
         if now is not None:
             body["now"] = _instant(now) if isinstance(now, (datetime, str)) else [_instant(time) for time in plain_column(now)]
@@ -278,7 +288,9 @@ class Calls:
     def _scoped(self, wanted: Optional[str]) -> tuple[Session, dict[str, str]]:
         """The session and the headers of an environment, or of the client's own."""
         environment = wanted or self.settings.environment
-        scope = {"svc-environment": environment, "svc-branch": self._branch}
+        # An environment's id is that of one project.
+        project = None if is_environment_id(environment) else self.settings.project
+        scope = {"svc-project": project, "svc-environment": environment, "svc-branch": self._branch}
         session = self.session
         if environment is not None and environment != self.settings.environment:
             fresh = self._sessions.get(environment) or Session(dataclasses.replace(self.settings, environment=environment), self._timeout, self._retries)
