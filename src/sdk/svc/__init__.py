@@ -27,6 +27,7 @@ from ._model.frozen_time import freeze_time
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
+from .compute import function
 from .embedding import embed
 from .evaluations import Evaluation, contains, exact_match, judge, numeric
 from .features import (
@@ -181,6 +182,7 @@ __all__ = [
     "exact_match",
     "feature",
     "freeze_time",
+    "function",
     "group_by_windowed",
     "has_many",
     "has_one",

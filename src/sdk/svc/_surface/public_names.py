@@ -23,6 +23,7 @@ _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
 _MONITORING = "svc.monitoring"
 _EVALUATIONS = "svc.evaluations"
+_COMPUTE = "svc.compute"
 _HTTP = "svc.http"
 _EMBEDDING = "svc.embedding"
 _PROMPTS = "svc.prompts"
@@ -106,6 +107,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     # Not of `svc`: there the name is the module's.
     "features": (_FEATURES,),
     "freeze_time": (_ROOT,),
+    "function": (_COMPUTE, _ROOT),
     "group_by_windowed": (_STREAMS, _FEATURES, _ROOT),
     "has_many": (_FEATURES, _ROOT),
     "has_one": (_FEATURES, _ROOT),
