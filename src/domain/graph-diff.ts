@@ -208,7 +208,13 @@ function functionChanges(old: ComputeFunction, now: ComputeFunction): string[] {
 
 function functionFacts(one: ComputeFunction): Map<string, string> {
   const { concurrency, owner, tags, timeout, venv } = one;
-  const facts = { signature: signatureText(one), timeout: timeout ? formatDuration(durationToMs(timeout)) : "", venv, owner, tags: tags.join(", ") };
+  const facts = {
+    signature: signatureText(one),
+    timeout: timeout ? formatDuration(durationToMs(timeout)) : "",
+    venv,
+    owner,
+    tags: tags.join(", "),
+  };
   const stated = Object.entries({ ...facts, concurrency: concurrency > 0 ? String(concurrency) : "" }).filter(([, text]) => text !== "");
   return new Map(stated);
 }

@@ -42,10 +42,9 @@ export function venvFindings(graph: Graph, declared: readonly DeclaredVenv[], en
       }),
   );
   const used = new Set(
-    [
-      ...[...graph.resolvers, ...graph.streamResolvers, ...graph.sinkResolvers],
-      ...[...graph.evaluations, ...graph.computeFunctions],
-    ].map(({ venv }) => venv),
+    [...[...graph.resolvers, ...graph.streamResolvers, ...graph.sinkResolvers], ...[...graph.evaluations, ...graph.computeFunctions]].map(
+      ({ venv }) => venv,
+    ),
   );
   const unused = declared
     .filter(({ name, span }) => span !== undefined && !used.has(name))

@@ -124,7 +124,7 @@ describe("every file below src/commands", () => {
 describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { words, summary, command }) => {
   test("has its own summary in the tree, a view, and a run", () => {
     expect(command.summary).toBe(summary);
-    expect(["table", "text", "choice"]).toContain(command.view.kind);
+    expect(["table", "text", "bytes", "choice"]).toContain(command.view.kind);
     expect(typeof command.run).toBe("function");
   });
 

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/function.proto.
  */
 export const file_svc_v1_function: GenFile = /*@__PURE__*/
-  fileDesc("ChVzdmMvdjEvZnVuY3Rpb24ucHJvdG8SBnN2Yy52MSLJAQoPRnVuY3Rpb25WZXJzaW9uEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRIpCghmdW5jdGlvbhgEIAEoCzIXLnN2Yy52MS5Db21wdXRlRnVuY3Rpb24SFQoNZGVwbG95bWVudF9pZBgFIAEoCRIMCgRsaXZlGAYgASgIEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA3VybBgIIAEoCSJACg1GdW5jdGlvblRhYmxlEg8KBWFycm93GAEgASgMSAASFgoMY29sdW1uc19qc29uGAIgASgJSABCBgoEZm9ybSJrCg1GdW5jdGlvbkVycm9yEh8KBGNvZGUYASABKA4yES5zdmMudjEuRXJyb3JDb2RlEg8KB21lc3NhZ2UYAiABKAkSKAoJZXhjZXB0aW9uGAMgASgLMhUuc3ZjLnYxLkV4Y2VwdGlvbkluZm8igwMKC0NvbXB1dGVDYWxsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRInCgVzdGF0ZRgEIAEoDjIYLnN2Yy52MS5Db21wdXRlQ2FsbFN0YXRlEi8KC2VucXVldWVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIdHJhY2VfaWQYCCABKAkSFQoNZGVwbG95bWVudF9pZBgJIAEoCRIOCgZicmFuY2gYCiABKAkSEAoIYXR0ZW1wdHMYCyABKAUSJAoFZXJyb3IYDCABKAsyFS5zdmMudjEuRnVuY3Rpb25FcnJvchIMCgRyb3dzGA0gASgFEhIKCmNyZWF0ZWRfYnkYDiABKAkiSwoUTGlzdEZ1bmN0aW9uc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJcChVMaXN0RnVuY3Rpb25zUmVzcG9uc2USKgoJZnVuY3Rpb25zGAEgAygLMhcuc3ZjLnYxLkZ1bmN0aW9uVmVyc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiPwoSR2V0RnVuY3Rpb25SZXF1ZXN0EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBSJAChNHZXRGdW5jdGlvblJlc3BvbnNlEikKCGZ1bmN0aW9uGAEgASgLMhcuc3ZjLnYxLkZ1bmN0aW9uVmVyc2lvbiJeChNDYWxsRnVuY3Rpb25SZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoBRIoCglhcmd1bWVudHMYAyABKAsyFS5zdmMudjEuRnVuY3Rpb25UYWJsZSKtAQoUQ2FsbEZ1bmN0aW9uUmVzcG9uc2USJQoGcmVzdWx0GAEgASgLMhUuc3ZjLnYxLkZ1bmN0aW9uVGFibGUSDwoHdmVyc2lvbhgCIAEoBRIVCg1kZXBsb3ltZW50X2lkGAMgASgJEhAKCHRyYWNlX2lkGAQgASgJEg4KBnJhbl9tcxgFIAEoARIkCgVlcnJvchgGIAEoCzIVLnN2Yy52MS5GdW5jdGlvbkVycm9yImQKGVN1Ym1pdEZ1bmN0aW9uQ2FsbFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgFEigKCWFyZ3VtZW50cxgDIAEoCzIVLnN2Yy52MS5GdW5jdGlvblRhYmxlIj8KGlN1Ym1pdEZ1bmN0aW9uQ2FsbFJlc3BvbnNlEiEKBGNhbGwYASABKAsyEy5zdmMudjEuQ29tcHV0ZUNhbGwiJAoWR2V0RnVuY3Rpb25DYWxsUmVxdWVzdBIKCgJpZBgBIAEoCSJjChdHZXRGdW5jdGlvbkNhbGxSZXNwb25zZRIhCgRjYWxsGAEgASgLMhMuc3ZjLnYxLkNvbXB1dGVDYWxsEiUKBnJlc3VsdBgCIAEoCzIVLnN2Yy52MS5GdW5jdGlvblRhYmxlIicKGUNhbmNlbEZ1bmN0aW9uQ2FsbFJlcXVlc3QSCgoCaWQYASABKAkiPwoaQ2FuY2VsRnVuY3Rpb25DYWxsUmVzcG9uc2USIQoEY2FsbBgBIAEoCzITLnN2Yy52MS5Db21wdXRlQ2FsbCI3ChhMaXN0RnVuY3Rpb25DYWxsc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVsaW1pdBgCIAEoBSI/ChlMaXN0RnVuY3Rpb25DYWxsc1Jlc3BvbnNlEiIKBWNhbGxzGAEgAygLMhMuc3ZjLnYxLkNvbXB1dGVDYWxsIikKGUNvdW50RnVuY3Rpb25DYWxsc1JlcXVlc3QSDAoEbmFtZRgBIAEoCSIrChpDb3VudEZ1bmN0aW9uQ2FsbHNSZXNwb25zZRINCgVjb3VudBgBIAEoAyrYAQoQQ29tcHV0ZUNhbGxTdGF0ZRIiCh5DT01QVVRFX0NBTExfU1RBVEVfVU5TUEVDSUZJRUQQABIdChlDT01QVVRFX0NBTExfU1RBVEVfUVVFVUVEEAESHgoaQ09NUFVURV9DQUxMX1NUQVRFX1JVTk5JTkcQAhIgChxDT01QVVRFX0NBTExfU1RBVEVfU1VDQ0VFREVEEAMSHQoZQ09NUFVURV9DQUxMX1NUQVRFX0ZBSUxFRBAEEiAKHENPTVBVVEVfQ0FMTF9TVEFURV9DQU5DRUxMRUQQBTKEBgoPRnVuY3Rpb25TZXJ2aWNlElUKDUxpc3RGdW5jdGlvbnMSHC5zdmMudjEuTGlzdEZ1bmN0aW9uc1JlcXVlc3QaHS5zdmMudjEuTGlzdEZ1bmN0aW9uc1Jlc3BvbnNlIgeQAgGItRgDEk8KC0dldEZ1bmN0aW9uEhouc3ZjLnYxLkdldEZ1bmN0aW9uUmVxdWVzdBobLnN2Yy52MS5HZXRGdW5jdGlvblJlc3BvbnNlIgeQAgGItRgDElYKDENhbGxGdW5jdGlvbhIbLnN2Yy52MS5DYWxsRnVuY3Rpb25SZXF1ZXN0Ghwuc3ZjLnYxLkNhbGxGdW5jdGlvblJlc3BvbnNlIguItRgEkLUYgICACBJoChJTdWJtaXRGdW5jdGlvbkNhbGwSIS5zdmMudjEuU3VibWl0RnVuY3Rpb25DYWxsUmVxdWVzdBoiLnN2Yy52MS5TdWJtaXRGdW5jdGlvbkNhbGxSZXNwb25zZSILiLUYBJC1GICAgAISWwoPR2V0RnVuY3Rpb25DYWxsEh4uc3ZjLnYxLkdldEZ1bmN0aW9uQ2FsbFJlcXVlc3QaHy5zdmMudjEuR2V0RnVuY3Rpb25DYWxsUmVzcG9uc2UiB5ACAYi1GAQSYQoSQ2FuY2VsRnVuY3Rpb25DYWxsEiEuc3ZjLnYxLkNhbmNlbEZ1bmN0aW9uQ2FsbFJlcXVlc3QaIi5zdmMudjEuQ2FuY2VsRnVuY3Rpb25DYWxsUmVzcG9uc2UiBIi1GAQSYQoRTGlzdEZ1bmN0aW9uQ2FsbHMSIC5zdmMudjEuTGlzdEZ1bmN0aW9uQ2FsbHNSZXF1ZXN0GiEuc3ZjLnYxLkxpc3RGdW5jdGlvbkNhbGxzUmVzcG9uc2UiB5ACAYi1GAMSZAoSQ291bnRGdW5jdGlvbkNhbGxzEiEuc3ZjLnYxLkNvdW50RnVuY3Rpb25DYWxsc1JlcXVlc3QaIi5zdmMudjEuQ291bnRGdW5jdGlvbkNhbGxzUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
+  fileDesc("ChVzdmMvdjEvZnVuY3Rpb24ucHJvdG8SBnN2Yy52MSLcAQoPRnVuY3Rpb25WZXJzaW9uEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRIpCghmdW5jdGlvbhgEIAEoCzIXLnN2Yy52MS5Db21wdXRlRnVuY3Rpb24SFQoNZGVwbG95bWVudF9pZBgFIAEoCRIMCgRsaXZlGAYgASgIEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA3VybBgIIAEoCRIRCglzaWduYXR1cmUYCSABKAkiQAoNRnVuY3Rpb25UYWJsZRIPCgVhcnJvdxgBIAEoDEgAEhYKDGNvbHVtbnNfanNvbhgCIAEoCUgAQgYKBGZvcm0iawoNRnVuY3Rpb25FcnJvchIfCgRjb2RlGAEgASgOMhEuc3ZjLnYxLkVycm9yQ29kZRIPCgdtZXNzYWdlGAIgASgJEigKCWV4Y2VwdGlvbhgDIAEoCzIVLnN2Yy52MS5FeGNlcHRpb25JbmZvIoMDCgtDb21wdXRlQ2FsbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB3ZlcnNpb24YAyABKAUSJwoFc3RhdGUYBCABKA4yGC5zdmMudjEuQ29tcHV0ZUNhbGxTdGF0ZRIvCgtlbnF1ZXVlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHRyYWNlX2lkGAggASgJEhUKDWRlcGxveW1lbnRfaWQYCSABKAkSDgoGYnJhbmNoGAogASgJEhAKCGF0dGVtcHRzGAsgASgFEiQKBWVycm9yGAwgASgLMhUuc3ZjLnYxLkZ1bmN0aW9uRXJyb3ISDAoEcm93cxgNIAEoBRISCgpjcmVhdGVkX2J5GA4gASgJIksKFExpc3RGdW5jdGlvbnNSZXF1ZXN0EgwKBG5hbWUYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiXAoVTGlzdEZ1bmN0aW9uc1Jlc3BvbnNlEioKCWZ1bmN0aW9ucxgBIAMoCzIXLnN2Yy52MS5GdW5jdGlvblZlcnNpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIj8KEkdldEZ1bmN0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB3ZlcnNpb24YAyABKAUiQAoTR2V0RnVuY3Rpb25SZXNwb25zZRIpCghmdW5jdGlvbhgBIAEoCzIXLnN2Yy52MS5GdW5jdGlvblZlcnNpb24iXgoTQ2FsbEZ1bmN0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSKAoJYXJndW1lbnRzGAMgASgLMhUuc3ZjLnYxLkZ1bmN0aW9uVGFibGUirQEKFENhbGxGdW5jdGlvblJlc3BvbnNlEiUKBnJlc3VsdBgBIAEoCzIVLnN2Yy52MS5GdW5jdGlvblRhYmxlEg8KB3ZlcnNpb24YAiABKAUSFQoNZGVwbG95bWVudF9pZBgDIAEoCRIQCgh0cmFjZV9pZBgEIAEoCRIOCgZyYW5fbXMYBSABKAESJAoFZXJyb3IYBiABKAsyFS5zdmMudjEuRnVuY3Rpb25FcnJvciJkChlTdWJtaXRGdW5jdGlvbkNhbGxSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoBRIoCglhcmd1bWVudHMYAyABKAsyFS5zdmMudjEuRnVuY3Rpb25UYWJsZSI/ChpTdWJtaXRGdW5jdGlvbkNhbGxSZXNwb25zZRIhCgRjYWxsGAEgASgLMhMuc3ZjLnYxLkNvbXB1dGVDYWxsIiQKFkdldEZ1bmN0aW9uQ2FsbFJlcXVlc3QSCgoCaWQYASABKAkiYwoXR2V0RnVuY3Rpb25DYWxsUmVzcG9uc2USIQoEY2FsbBgBIAEoCzITLnN2Yy52MS5Db21wdXRlQ2FsbBIlCgZyZXN1bHQYAiABKAsyFS5zdmMudjEuRnVuY3Rpb25UYWJsZSInChlDYW5jZWxGdW5jdGlvbkNhbGxSZXF1ZXN0EgoKAmlkGAEgASgJIj8KGkNhbmNlbEZ1bmN0aW9uQ2FsbFJlc3BvbnNlEiEKBGNhbGwYASABKAsyEy5zdmMudjEuQ29tcHV0ZUNhbGwiNwoYTGlzdEZ1bmN0aW9uQ2FsbHNSZXF1ZXN0EgwKBG5hbWUYASABKAkSDQoFbGltaXQYAiABKAUiPwoZTGlzdEZ1bmN0aW9uQ2FsbHNSZXNwb25zZRIiCgVjYWxscxgBIAMoCzITLnN2Yy52MS5Db21wdXRlQ2FsbCIpChlDb3VudEZ1bmN0aW9uQ2FsbHNSZXF1ZXN0EgwKBG5hbWUYASABKAkiKwoaQ291bnRGdW5jdGlvbkNhbGxzUmVzcG9uc2USDQoFY291bnQYASABKAMq2AEKEENvbXB1dGVDYWxsU3RhdGUSIgoeQ09NUFVURV9DQUxMX1NUQVRFX1VOU1BFQ0lGSUVEEAASHQoZQ09NUFVURV9DQUxMX1NUQVRFX1FVRVVFRBABEh4KGkNPTVBVVEVfQ0FMTF9TVEFURV9SVU5OSU5HEAISIAocQ09NUFVURV9DQUxMX1NUQVRFX1NVQ0NFRURFRBADEh0KGUNPTVBVVEVfQ0FMTF9TVEFURV9GQUlMRUQQBBIgChxDT01QVVRFX0NBTExfU1RBVEVfQ0FOQ0VMTEVEEAUyhAYKD0Z1bmN0aW9uU2VydmljZRJVCg1MaXN0RnVuY3Rpb25zEhwuc3ZjLnYxLkxpc3RGdW5jdGlvbnNSZXF1ZXN0Gh0uc3ZjLnYxLkxpc3RGdW5jdGlvbnNSZXNwb25zZSIHkAIBiLUYAxJPCgtHZXRGdW5jdGlvbhIaLnN2Yy52MS5HZXRGdW5jdGlvblJlcXVlc3QaGy5zdmMudjEuR2V0RnVuY3Rpb25SZXNwb25zZSIHkAIBiLUYAxJWCgxDYWxsRnVuY3Rpb24SGy5zdmMudjEuQ2FsbEZ1bmN0aW9uUmVxdWVzdBocLnN2Yy52MS5DYWxsRnVuY3Rpb25SZXNwb25zZSILiLUYBJC1GICAgAgSaAoSU3VibWl0RnVuY3Rpb25DYWxsEiEuc3ZjLnYxLlN1Ym1pdEZ1bmN0aW9uQ2FsbFJlcXVlc3QaIi5zdmMudjEuU3VibWl0RnVuY3Rpb25DYWxsUmVzcG9uc2UiC4i1GASQtRiAgIACElsKD0dldEZ1bmN0aW9uQ2FsbBIeLnN2Yy52MS5HZXRGdW5jdGlvbkNhbGxSZXF1ZXN0Gh8uc3ZjLnYxLkdldEZ1bmN0aW9uQ2FsbFJlc3BvbnNlIgeQAgGItRgEEmEKEkNhbmNlbEZ1bmN0aW9uQ2FsbBIhLnN2Yy52MS5DYW5jZWxGdW5jdGlvbkNhbGxSZXF1ZXN0GiIuc3ZjLnYxLkNhbmNlbEZ1bmN0aW9uQ2FsbFJlc3BvbnNlIgSItRgEEmEKEUxpc3RGdW5jdGlvbkNhbGxzEiAuc3ZjLnYxLkxpc3RGdW5jdGlvbkNhbGxzUmVxdWVzdBohLnN2Yy52MS5MaXN0RnVuY3Rpb25DYWxsc1Jlc3BvbnNlIgeQAgGItRgDEmQKEkNvdW50RnVuY3Rpb25DYWxscxIhLnN2Yy52MS5Db3VudEZ1bmN0aW9uQ2FsbHNSZXF1ZXN0GiIuc3ZjLnYxLkNvdW50RnVuY3Rpb25DYWxsc1Jlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
 
 /**
  * A version of a function.
@@ -80,6 +80,13 @@ export type FunctionVersion = Message<"svc.v1.FunctionVersion"> & {
    * @generated from field: string url = 8;
    */
   url: string;
+
+  /**
+   * The function as code writes it, for example "fee(amount: float) -> float".
+   *
+   * @generated from field: string signature = 9;
+   */
+  signature: string;
 };
 
 /**
@@ -143,6 +150,13 @@ export type FunctionVersionJson = {
    * @generated from field: string url = 8;
    */
   url?: string;
+
+  /**
+   * The function as code writes it, for example "fee(amount: float) -> float".
+   *
+   * @generated from field: string signature = 9;
+   */
+  signature?: string;
 };
 
 /**
@@ -153,8 +167,7 @@ export const FunctionVersionSchema: GenMessage<FunctionVersion, {jsonType: Funct
   messageDesc(file_svc_v1_function, 0);
 
 /**
- * Rows of arguments, or results. A function without parameters is called for the rows that a table
- * without columns says it has; nothing at all is one row.
+ * Rows of arguments, or results. Nothing at all, in either form, is one row without columns.
  *
  * @generated from message svc.v1.FunctionTable
  */
@@ -175,7 +188,8 @@ export type FunctionTable = Message<"svc.v1.FunctionTable"> & {
     case: "arrow";
   } | {
     /**
-     * A JSON object of lists of equal length, by column; values as queries have them.
+     * A JSON object of lists of equal length, by column; values as queries have them. A result has
+     * one column, `result`.
      *
      * @generated from field: string columns_json = 2;
      */
@@ -185,8 +199,7 @@ export type FunctionTable = Message<"svc.v1.FunctionTable"> & {
 };
 
 /**
- * Rows of arguments, or results. A function without parameters is called for the rows that a table
- * without columns says it has; nothing at all is one row.
+ * Rows of arguments, or results. Nothing at all, in either form, is one row without columns.
  *
  * @generated from message svc.v1.FunctionTable
  */
@@ -200,7 +213,8 @@ export type FunctionTableJson = {
   arrow?: string;
 
   /**
-   * A JSON object of lists of equal length, by column; values as queries have them.
+   * A JSON object of lists of equal length, by column; values as queries have them. A result has
+   * one column, `result`.
    *
    * @generated from field: string columns_json = 2;
    */
@@ -725,7 +739,8 @@ export type CallFunctionRequest = Message<"svc.v1.CallFunctionRequest"> & {
   version: number;
 
   /**
-   * The arguments: at most 100,000 rows; none = one row without columns.
+   * The arguments: at most 100,000 rows; absent = one row without columns, and
+   * a result as a stream of Arrow.
    *
    * @generated from field: svc.v1.FunctionTable arguments = 3;
    */
@@ -753,7 +768,8 @@ export type CallFunctionRequestJson = {
   version?: number;
 
   /**
-   * The arguments: at most 100,000 rows; none = one row without columns.
+   * The arguments: at most 100,000 rows; absent = one row without columns, and
+   * a result as a stream of Arrow.
    *
    * @generated from field: svc.v1.FunctionTable arguments = 3;
    */

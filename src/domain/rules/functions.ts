@@ -21,11 +21,17 @@ export const BAD_FUNCTION = rule(
     },
   },
   {
-    starred: message("'{function}' takes {stars}{parameter}: each column of the arguments is a parameter with a name", "name the parameters"),
+    starred: message(
+      "'{function}' takes {stars}{parameter}: each column of the arguments is a parameter with a name",
+      "name the parameters",
+    ),
     positional: message("'{function}' takes '{parameter}' by its place alone: arguments come by name, so leave out the '/'", "by place"),
     unannotated: message("the parameter '{parameter}' has no type: write one, such as '{parameter}: float'", "no type"),
     noResult: message("'{function}' does not say what it returns: write a type, such as '-> float'", "returns what?"),
-    nothing: message("'{function}' returns None: a function that callers run returns a value, and one without news returns True", "nothing"),
+    nothing: message(
+      "'{function}' returns None: a function that callers run returns a value, and one without news returns True",
+      "nothing",
+    ),
     table: message("{written} is no value: take columns, each a parameter, and return one value for each row", "no value"),
     noList: message("'{parameter}' is {written}: with batch=True it is a list of all rows' values, such as list[float]", "one list"),
     resultNoList: message("'{function}' returns {written}: with batch=True it returns a list, such as list[float]", "one list"),

@@ -345,12 +345,24 @@ export function createBuilder(options: BuilderOptions): Builder {
       for (const { venv, resolverFqns } of used) begin({ stated: statedVenv(deployment, venv.name), venv, resolverFqns });
       const [own = withoutWorkers, ...others] = await Promise.all(pools);
       const functions = functionPools(deployment, environment, found, (workers, ending) =>
-        startWorkers(deployment, environment, workers, source, given, () => undefined, ending, () => undefined),
+        startWorkers(
+          deployment,
+          environment,
+          workers,
+          source,
+          given,
+          () => undefined,
+          ending,
+          () => undefined,
+        ),
       );
       for (const { stated, venv } of functions) if (venv) await startedWith(stated, source, given, note, over);
       if (others.length + functions.length === 0) return own;
       const { createVenvPool } = await import("../python/venv-pool.ts");
-      const named = [...used.map(({ venv, resolverFqns }, at) => ({ name: venv.name, fqns: resolverFqns, pool: others[at] ?? own })), ...functions];
+      const named = [
+        ...used.map(({ venv, resolverFqns }, at) => ({ name: venv.name, fqns: resolverFqns, pool: others[at] ?? own })),
+        ...functions,
+      ];
       return createVenvPool({
         own,
         venvs: new Map(named.map(({ name, pool }) => [name, pool])),

@@ -48,7 +48,9 @@ import { refuseVastGraph, validateGraph } from "./validation.ts";
 
 /** The services that the capability needs. */
 export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles" | "decode"> {
-  readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "approvals" | "documents" | "functions" | "progress">;
+  readonly metadata: BuilderOptions["metadata"] &
+    DeploymentStore &
+    Pick<MetadataStore, "approvals" | "documents" | "functions" | "progress">;
   readonly protection: Protection;
   readonly bus: Bus;
   /** Id of this node. */

@@ -4,7 +4,7 @@ import type { ComputeFunction, FunctionParameter } from "../../../gen/svc/v1/gra
 import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { isJsonObject, type Json } from "../../domain/json-value.ts";
-import { compileCoercer, type FeatureValue, parseExactJson, toPlainJson, TypeMismatch } from "../../domain/value.ts";
+import { compileCoercer, type FeatureValue, parseExactJson, TypeMismatch, toPlainJson } from "../../domain/value.ts";
 import { arrowFile, isArrowFile, streamOfFile } from "../arrow/file.ts";
 import { ArrowRefused, readArrowStream } from "../arrow/read-stream.ts";
 import { arrowStream } from "../arrow/write-stream.ts";
@@ -34,7 +34,7 @@ export interface Arguments {
 }
 
 /** The table of a caller that sent none: one row without columns. */
-export const NO_ARGUMENTS: SentTable = { form: "json", bytes: new Uint8Array(0) };
+export const NO_ARGUMENTS: SentTable = { form: "arrow_stream", bytes: new Uint8Array(0) };
 
 /** How bytes of Arrow are written. */
 export function arrowForm(bytes: Uint8Array): CallForm {
@@ -67,7 +67,10 @@ function checkedColumn(values: readonly unknown[], { dtype, name, nullable }: Fu
   return values.map((value, row) => {
     if (value === null || value === undefined) {
       if (nullable) return null;
-      throw refused(`Row ${row} has no value of '${name}', and '${of}' takes no None for it.`, `Leave such rows out, or write '${name}: ... | None'.`);
+      throw refused(
+        `Row ${row} has no value of '${name}', and '${of}' takes no None for it.`,
+        `Leave such rows out, or write '${name}: ... | None'.`,
+      );
     }
     try {
       return coerce(value);
@@ -79,6 +82,7 @@ function checkedColumn(values: readonly unknown[], { dtype, name, nullable }: Fu
 }
 
 function readTable({ bytes, form }: SentTable): { readonly rows: number; readonly columns: ReadonlyMap<string, readonly unknown[]> } {
+  if (bytes.length === 0) return { rows: 1, columns: new Map() };
   if (form === "json") return readJson(new TextDecoder().decode(bytes));
   try {
     const stream = form === "arrow_file" ? streamOfFile(bytes) : bytes;
@@ -92,8 +96,7 @@ function readTable({ bytes, form }: SentTable): { readonly rows: number; readonl
   }
 }
 
-function readJson(text: string) {
-  if (text === "") return { rows: 1, columns: new Map<string, readonly unknown[]>() };
+function readJson(text: string): ReturnType<typeof readTable> {
   let read: unknown;
   try {
     read = parseExactJson(text);

@@ -152,12 +152,16 @@ export function createFunctions(options: FunctionsOptions): Functions {
     const found =
       id === "" ? await functions.byVersion(environment.id, branch, name, version) : await functions.byId(id, environment.id, branch);
     if (found) return decoded(found, await liveVersions(await liveOf(target)));
-    const what = id === "" ? `version ${version} of function '${name.slice(0, 200)}'` : `version of a function with the id '${id.slice(0, 200)}'`;
+    const what =
+      id === "" ? `version ${version} of function '${name.slice(0, 200)}'` : `version of a function with the id '${id.slice(0, 200)}'`;
     throw new Failure("not_found", `There is no ${what} here.`, { hint: "`svc compute list` shows what there is." });
   };
 
   /** The version to run and the deployment to run it in. Rejects with Failure. */
-  const runnable = async (target: DeploymentTarget, wish: CallWish): Promise<{ readonly of: FoundFunction; readonly deploymentId: string }> => {
+  const runnable = async (
+    target: DeploymentTarget,
+    wish: CallWish,
+  ): Promise<{ readonly of: FoundFunction; readonly deploymentId: string }> => {
     const { environment } = target;
     if (environment.suspendedAt !== undefined) throw suspended(environment);
     if (wish.version < 0) throw new Failure("invalid_argument", `Versions are numbered from 1; there is no version ${wish.version}.`);
@@ -261,9 +265,13 @@ export function createFunctions(options: FunctionsOptions): Functions {
 /** Throws Failure for a function that its environment does not have. */
 function checked(of: FoundFunction, { environment }: DeploymentTarget): FoundFunction {
   if (isInEnvironment(of.function.environments, environment.name)) return of;
-  throw new Failure("failed_precondition", `'${of.name}' exists in ${of.function.environments.join(", ")} only, not in '${environment.name}'.`, {
-    hint: "Its `environment=` says where it exists.",
-  });
+  throw new Failure(
+    "failed_precondition",
+    `'${of.name}' exists in ${of.function.environments.join(", ")} only, not in '${environment.name}'.`,
+    {
+      hint: "Its `environment=` says where it exists.",
+    },
+  );
 }
 
 /** The id of a call's job. */
@@ -271,7 +279,10 @@ function jobIdOf(id: string): string {
   return id.replace(/^fnc_/, "job_");
 }
 
-function callJob({ id, environmentId, branch, name }: Pick<FunctionCallRecord, "branch" | "environmentId" | "id" | "name">, of: ComputeFunction): NewJob {
+function callJob(
+  { id, environmentId, branch, name }: Pick<FunctionCallRecord, "branch" | "environmentId" | "id" | "name">,
+  of: ComputeFunction,
+): NewJob {
   return {
     id: jobIdOf(id),
     kind: FUNCTION_CALL_JOB,

@@ -6,13 +6,13 @@ import { FUNCTION_TIMEOUT_MS } from "../../domain/compute-function.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { SPAN_ATTRIBUTES } from "../../domain/span-attributes.ts";
 import { parseTraceparent } from "../../domain/traceparent.ts";
-import { unlessAborted } from "../unless-aborted.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import { FUNCTION } from "../python/pool.ts";
 import { type JobTracer, traceOf } from "../query/job-tracer.ts";
 import type { LiveDeployment } from "../query/live-deployment.ts";
 import type { CallError, CallForm } from "../stores/metadata/function-calls.ts";
 import type { JobErrorRecorder } from "../stores/telemetry/store.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import { type Arguments, ResultMismatch, writeResult } from "./arguments.ts";
 import type { Turns } from "./turns.ts";
 

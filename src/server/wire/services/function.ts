@@ -23,6 +23,7 @@ import {
   ListFunctionsResponseSchema,
   SubmitFunctionCallResponseSchema,
 } from "../../../../gen/svc/v1/function_pb.ts";
+import { signatureText } from "../../../domain/compute-function.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
@@ -52,6 +53,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
     const url = pageAddress(platform, requestHeader, environmentId, "function", { name });
     return create(FunctionVersionSchema, {
       ...{ id, name, version, function: of, deploymentId, live: isLive, createdAt: msToTimestamp(createdAt), url },
+      signature: signatureText(of),
     });
   };
   const wishOf = (
@@ -120,7 +122,9 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async countFunctionCalls({ name }, context) {
       const { environment } = await scopeOf(context);
-      return create(CountFunctionCallsResponseSchema, { count: BigInt(await (await platform.functions()).countOfHour(environment.id, name)) });
+      return create(CountFunctionCallsResponseSchema, {
+        count: BigInt(await (await platform.functions()).countOfHour(environment.id, name)),
+      });
     },
   });
 }
@@ -143,7 +147,8 @@ function errorMessage({ code, exception, message }: CallError): FunctionError {
 }
 
 function callMessage(call: FunctionCallRecord): ComputeCall {
-  const { attempts, branch, createdBy, deploymentId, endedAt, enqueuedAt, error, id, name, rows, startedAt, state, traceId, version } = call;
+  const { attempts, branch, createdBy, deploymentId, endedAt, enqueuedAt, error, id, name, rows, startedAt, state, traceId, version } =
+    call;
   return create(ComputeCallSchema, {
     ...{ id, name, version, state: STATES[state], traceId, deploymentId, branch, attempts, rows, createdBy },
     enqueuedAt: msToTimestamp(enqueuedAt),

@@ -39,7 +39,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<string> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment.id;
   const shown = (build: ImageBuildRecord, { requestHeader }: HandlerContext): ImageBuild => {
-    const { createdAt, deploymentId, endedAt, environmentId, error, imageDestinations, kind, name, phase, runtime, startedAt, venv } = build;
+    const { createdAt, deploymentId, endedAt, environmentId, error, imageDestinations, kind, name, phase, runtime, startedAt, venv } =
+      build;
     return create(ImageBuildSchema, {
       ...{ name, phase: PHASES[phase], kind: KINDS[kind], imageDestinations: [...imageDestinations], deploymentId, venv, runtime, error },
       createdAt: msToTimestamp(createdAt),
@@ -52,9 +53,11 @@ export function register(router: ConnectRouter, platform: Platform): void {
   router.service(ImageBuildService, {
     async listImageBuilds({ phases, limit, offset }, context) {
       const environmentId = await environmentOf(context);
-      if (offset < 0 || offset > MAX_OFFSET) throw new Failure("invalid_argument", `From 0 to ${MAX_OFFSET} builds are skipped, not ${offset}.`);
+      if (offset < 0 || offset > MAX_OFFSET)
+        throw new Failure("invalid_argument", `From 0 to ${MAX_OFFSET} builds are skipped, not ${offset}.`);
       const wanted = (Object.keys(PHASES) as StoredPhase[]).filter((phase) => phases.includes(PHASES[phase]));
-      if (wanted.length < new Set(phases).size) throw new Failure("invalid_argument", "The list is asked for by a phase that there is not.");
+      if (wanted.length < new Set(phases).size)
+        throw new Failure("invalid_argument", "The list is asked for by a phase that there is not.");
       const most = Math.min(limit > 0 ? limit : DEFAULT_PAGE, MAX_PAGE);
       const found = await imageBuilds.list({ environmentId, limit: most + 1, offset, ...(wanted.length > 0 && { phases: wanted }) });
       return create(ListImageBuildsResponseSchema, {
