@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from .client import (
         AsyncDataset,
         AsyncDatasetRevision,
+        AsyncFunctionCall,
         AsyncOfflineQuery,
         AsyncResolverRun,
         AsyncSvcClient,
@@ -93,6 +94,8 @@ if TYPE_CHECKING:
         ExceptionDetail,
         FeatureMeta,
         FeatureResult,
+        FunctionCall,
+        FunctionFailed,
         OfflineQuery,
         OfflineQueryFailed,
         OnlineQueryContext,
@@ -111,6 +114,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncDataset",
     "AsyncDatasetRevision",
+    "AsyncFunctionCall",
     "AsyncOfflineQuery",
     "AsyncResolverRun",
     "AsyncSvcClient",
@@ -134,6 +138,8 @@ __all__ = [
     "FeatureResult",
     "FeatureTime",
     "Features",
+    "FunctionCall",
+    "FunctionFailed",
     "HttpRefused",
     "HttpResponse",
     "KafkaSource",

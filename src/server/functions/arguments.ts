@@ -55,15 +55,20 @@ export function readArguments(sent: SentTable, of: ComputeFunction): Arguments {
   const columns: Record<string, readonly FeatureValue[]> = {};
   for (const parameter of of.parameters) {
     const values = given.get(parameter.name);
-    if (values) columns[parameter.name] = checkedColumn(values, parameter, of.name);
+    if (values) columns[parameter.name] = checkedColumn(values, parameter, of.name, sent.form);
     else if (!parameter.hasDefault)
       throw refused(`The arguments have no column '${parameter.name}', which '${of.name}' needs.`, `It takes ${names.join(", ")}.`);
   }
   return { rows, columns };
 }
 
-function checkedColumn(values: readonly unknown[], { dtype, name, nullable }: FunctionParameter, of: string): readonly FeatureValue[] {
-  const coerce = compileCoercer(dtype as DataType, "strict");
+function checkedColumn(
+  values: readonly unknown[],
+  { dtype, name, nullable }: FunctionParameter,
+  of: string,
+  form: CallForm,
+): readonly FeatureValue[] {
+  const coerce = compileCoercer(dtype as DataType, form === "json" ? "lenient" : "strict");
   return values.map((value, row) => {
     if (value === null || value === undefined) {
       if (nullable) return null;

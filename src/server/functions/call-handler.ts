@@ -13,6 +13,8 @@ import { type CallRun, type CallRunnerOptions, runCall } from "./run-call.ts";
 /** Most bytes of a result that is kept. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 const MAX_ERROR = 4_000;
+/** Longest pause between two attempts. */
+const MAX_PAUSE_SECONDS = 15;
 
 /** Makes the handler. */
 export function createCallHandler(
@@ -46,6 +48,7 @@ export function createCallHandler(
   return {
     isQuiet: true,
     isLong: true,
+    backoffMs: (attempts) => Math.min(attempts, MAX_PAUSE_SECONDS) * 1_000,
 
     async run(job, { signal }) {
       const call = await calls.begin(job.subject, job.fence, job.attempts);

@@ -36,8 +36,8 @@ export const FUNCTION_CALL_JOB = "function_call";
 const LIMITS = { calls: 20_000, bytes: 512 * 1024 * 1024 } as const;
 /** Kept calls of a function that run at once over all nodes, when it says nothing. */
 const AT_ONCE = 16;
-/** Attempts at a call whose node died, or whose workers could not be had. */
-const MAX_ATTEMPTS = 5;
+/** Attempts at a call whose node died, or whose workers were busy for all of its time. */
+const MAX_ATTEMPTS = 20;
 /** A call may take an hour, and may wait as long for its turn. */
 const ATTEMPT_TIMEOUT_MS = 2 * 3_600_000;
 /** Most bytes of a result that is answered at once. */

@@ -34,6 +34,7 @@ _NOTEBOOK = "svc.notebook"
 PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "AsyncDataset": (_CLIENT, _ROOT),
     "AsyncDatasetRevision": (_CLIENT, _ROOT),
+    "AsyncFunctionCall": (_CLIENT, _ROOT),
     "AsyncOfflineQuery": (_CLIENT, _ROOT),
     "AsyncResolverRun": (_CLIENT, _ROOT),
     "AsyncSvcClient": (_CLIENT, _ROOT),
@@ -57,6 +58,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "FeatureResult": (_CLIENT, _ROOT),
     "FeatureTime": (_FEATURES, _ROOT),
     "Features": (_FEATURES, _ROOT),
+    "FunctionCall": (_CLIENT, _ROOT),
+    "FunctionFailed": (_CLIENT, _ROOT),
     "HttpRefused": (_HTTP, _ROOT),
     "HttpResponse": (_HTTP, _ROOT),
     "Monitor": (_MONITORING, _ROOT),
