@@ -190,6 +190,7 @@ const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--namespace": ["kube events list"],
   "--time": ["offline-query"],
   "--end": ["monitors silence"],
+  "--version": ["compute get", "compute call"],
   "--output": ["metrics query"],
   "--metadata": ["eval trigger"],
 };

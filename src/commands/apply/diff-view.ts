@@ -4,8 +4,8 @@ import {
   ChangeKind,
   type DeploymentDiff,
   type EvaluationChange,
-  type FunctionChange,
   type FeatureChange,
+  type FunctionChange,
   type MonitorChange,
   type ResolverChange,
 } from "../../../gen/svc/v1/deployment_pb.ts";
@@ -74,7 +74,8 @@ function namedColumns(kind: (typeof KINDS)[number]): readonly Column<NamedChange
  */
 export function diffText({ diff, outliving }: Plan, style: Style): string {
   const { evaluations, features, functions, monitors, resolvers } = diff;
-  if ([resolvers, features, monitors, evaluations, functions].every(({ length }) => length === 0)) return "No resolvers or features change.";
+  if ([resolvers, features, monitors, evaluations, functions].every(({ length }) => length === 0))
+    return "No resolvers or features change.";
   const sections = [
     ...KINDS.map((kind) => section(`${TITLES[kind]} Resolvers`, resolverColumns(kind), ofKind(resolvers, kind), style)),
     ...KINDS.map((kind) => section(`${TITLES[kind]} Features`, featureColumns(kind), ofKind(features, kind), style)),

@@ -2,7 +2,7 @@
 
 import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, normalizeInt } from "../../domain/value.ts";
-import { inflatedBuffer } from "./compression.ts";
+import { inflatedBuffer } from "./buffer-codecs.ts";
 import { FlatTable } from "./flat-table.ts";
 import { CONTINUATION, DAY_MS, Header, Type, UNIT_MICROS } from "./format.ts";
 

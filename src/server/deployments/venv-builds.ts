@@ -1,4 +1,4 @@
-/** Records of the virtual environments that deployments run in: their phases, and the installer's log. */
+/** Records of the virtual environments of deployments: their phases, and the installer's log. */
 
 import { errorText } from "../../domain/error-text.ts";
 import { ToolchainError, type VenvObserver } from "../../python/toolchain.ts";

@@ -1,4 +1,4 @@
-/** The work of a kept call: it is run in its deployment, again when its node died before it ended. */
+/** The work of a kept call: it is run in its deployment, again when its node died meanwhile. */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { errorText } from "../../domain/error-text.ts";

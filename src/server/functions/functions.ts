@@ -6,6 +6,7 @@
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { type ComputeFunction, ComputeFunctionSchema } from "../../../gen/svc/v1/graph_pb.ts";
+import type { DataType } from "../../../gen/svc/v1/value_pb.ts";
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { isInEnvironment } from "../../domain/in-environment.ts";
@@ -81,6 +82,7 @@ export interface CallAnswer {
   readonly version: number;
   readonly deploymentId: string;
   readonly traceId: string;
+  readonly resultType: DataType | undefined;
 }
 
 /** The capability. */
@@ -100,7 +102,11 @@ export interface Functions {
   kept(id: string, environmentId: string): Promise<FunctionCallRecord>;
   /** Its result; undefined = it has none, or none any more. */
   output(call: FunctionCallRecord): Promise<Uint8Array | undefined>;
-  /** Ends a kept call. Rejects with Failure not_found, and failed_precondition when it has ended. */
+  /** The type of a value of its result; undefined when its version is not known any more. */
+  resultType(call: FunctionCallRecord): Promise<DataType | undefined>;
+  /**
+   * Ends a kept call. Rejects with Failure not_found, and failed_precondition when it has ended.
+   */
   cancel(id: string, environmentId: string): Promise<FunctionCallRecord>;
   /** Kept calls, newest first; `limit` is brought into the range that is answered. */
   recent(environmentId: string, name: string, limit: number): Promise<FunctionCallRecord[]>;
@@ -203,7 +209,7 @@ export function createFunctions(options: FunctionsOptions): Functions {
         const run = await runCall(runner, lease.deployment, call, ended);
         if ("error" in run && run.isPassing)
           throw new Failure("unavailable", `'${of.name}' was not run: ${run.error.message}.`, { hint: "Ask again in a moment." });
-        return { run, version: of.version, deploymentId, traceId: callTrace(id, wish.traceparent) };
+        return { run, version: of.version, deploymentId, traceId: callTrace(id, wish.traceparent), resultType: of.function.result };
       } catch (error) {
         if (!(error instanceof NoTurn)) throw error;
         const { concurrency } = of.function;
@@ -236,6 +242,10 @@ export function createFunctions(options: FunctionsOptions): Functions {
 
     kept,
     output: ({ id }) => calls.output(id),
+    async resultType({ branch, environmentId, name, version }) {
+      const found = await functions.byVersion(environmentId, branch, name, version);
+      return found && decoded(found, new Set()).function.result;
+    },
 
     async cancel(id, environmentId) {
       const { state } = await kept(id, environmentId);

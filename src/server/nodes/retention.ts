@@ -26,8 +26,8 @@ const BATCH = 1_000;
 
 /**
  * The recurring jobs that remove ended jobs, workflows, runs of resolvers and evaluations, calls of
- * functions, builds and tasks, expired sessions, uploads and deletions, rows of nodes that are gone, and old progress
- * lines of deployments.
+ * functions, builds and tasks, expired sessions, uploads and deletions, rows of nodes that are
+ * gone, and old progress lines of deployments.
  */
 export function retentionJobs(
   metadata: Pick<

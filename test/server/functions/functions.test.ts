@@ -159,7 +159,9 @@ describe("calls", () => {
     const said = (name: string, columns: unknown) => refusal(answer(name, columns));
     expect(await said("fee", { amount: [1], county: ["CH"] })).toBe("InvalidArgument: 'fee' has no parameter 'county'.");
     expect(await said("fee", { country: ["CH"] })).toBe("InvalidArgument: The arguments have no column 'amount', which 'fee' needs.");
-    expect(await said("fee", { amount: [1, null] })).toBe("InvalidArgument: Row 1 has no value of 'amount', and 'fee' takes no None for it.");
+    expect(await said("fee", { amount: [1, null] })).toBe(
+      "InvalidArgument: Row 1 has no value of 'amount', and 'fee' takes no None for it.",
+    );
     expect(await said("fee", { amount: [1, "x"] })).toStartWith("InvalidArgument: 'amount' of row 1 is ");
     expect(await said("fee", { amount: [1], country: [] })).toContain("no JSON object of lists of one length");
     expect(await said("fee", {})).toContain("no JSON object of lists of one length");
@@ -167,7 +169,9 @@ describe("calls", () => {
     expect(await said("fees", { amount: [1] })).toEndWith("has no function 'fees'; did you mean 'fee'?");
     expect(await said("elsewhere", undefined)).toContain("exists in other only");
     for (const value of [new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]), new TextEncoder().encode("ARROW1\0\0ARROW1"), new Uint8Array(100)])
-      expect(await refusal(service().callFunction({ name: "fee", arguments: { form: { case: "arrow", value } } }))).toStartWith("InvalidArgument: ");
+      expect(await refusal(service().callFunction({ name: "fee", arguments: { form: { case: "arrow", value } } }))).toStartWith(
+        "InvalidArgument: ",
+      );
   });
 
   test("what a function raises comes with its row and its traceback, and is among the errors", async () => {
@@ -202,7 +206,9 @@ describe("calls", () => {
   test("calls of a function wait for their turn, and one that nobody waits for is ended", async () => {
     const path = join(folder.path, "alone");
     const gone = new AbortController();
-    const first = service().callFunction({ name: "alone", arguments: json({ name: ["go-never"] }) }, { signal: gone.signal }).catch(() => undefined);
+    const first = service()
+      .callFunction({ name: "alone", arguments: json({ name: ["go-never"] }) }, { signal: gone.signal })
+      .catch(() => undefined);
     await eventually(() => lines(path).length === 1, "the first call");
     const second = answer("alone", { name: ["go-second"] });
     const third = answer("alone", { name: ["go-second"] });
@@ -231,7 +237,10 @@ describe("calls", () => {
     const traced = server.client(FunctionService, { headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` } });
     expect((await traced.callFunction({ name: "fee", arguments: json({ amount: [1] }) })).traceId).toBe(traceId);
     await eventually(async () => {
-      const { spans } = await server.client(TraceService).getTrace({ trace: { case: "traceId", value: traceId } }).catch(() => ({ spans: [] }));
+      const { spans } = await server
+        .client(TraceService)
+        .getTrace({ trace: { case: "traceId", value: traceId } })
+        .catch(() => ({ spans: [] }));
       return spans.some(({ name }) => name === "function fee");
     }, "the span");
   });
@@ -336,7 +345,8 @@ test("no kept call is lost when the server is killed, and one that ran is run ag
   {
     await using running = await spawnServer(own.path, credentials);
     const client = clientOf(FunctionService, running, token);
-    for (let n = 0; n < 8; n++) ids.push((await client.submitFunctionCall({ name: "waits", arguments: json({ name: ["go"] }) })).call?.id ?? "");
+    for (let n = 0; n < 8; n++)
+      ids.push((await client.submitFunctionCall({ name: "waits", arguments: json({ name: ["go"] }) })).call?.id ?? "");
     await eventually(() => lines(join(own.path, "waits")).includes("begin go"), "a call that runs");
     await running.kill();
   }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
+from .._types.data_type import PRIMITIVES
 from .blocking import Blocking
 from .errors import ClientError
 from .frames import columns_of_table, plain_column
@@ -13,11 +14,13 @@ from .result import ExceptionDetail
 from .session import Call
 from .steps import Steps
 from .tables import optional_time
-from .values import encode
+from .values import decoder, encode
 from .waiting import wait_for_end
 
 _SERVICE = "/svc.v1.FunctionService"
 _OPEN = ("queued", "running")
+#: Python types by the names of types in answers.
+_PYTHON_TYPES = {f"PRIMITIVE_TYPE_{name}": python_type for python_type, name in PRIMITIVES.items() if name != "JSON"}
 
 #: Rows of arguments: lists of values by parameter, a table, or a list of rows by parameter.
 Arguments = Union[Mapping[str, Sequence[Any]], Sequence[Mapping[str, Any]], Any]
@@ -206,8 +209,25 @@ def _column(name: Any, values: Any) -> list[Any]:
 
 
 def _values(answer: Mapping[str, Any]) -> list[Any]:
-    values: list[Any] = json.loads(answer["result"]["columnsJson"])["result"]
-    return values
+    result = answer["result"]
+    decode = _decoder(result.get("resultType", {}))
+    return [decode(value) for value in json.loads(result["columnsJson"])["result"]]
+
+
+def _decoder(dtype: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """A reader of the values of a type: structs are dicts, and an enum is its value. None stays None."""
+    if "list" in dtype:
+        element = _decoder(dtype["list"]["element"])
+        return lambda value: None if value is None else [element(item) for item in value]
+    if "struct" in dtype:
+        fields = {field["name"]: _decoder(field["dtype"]) for field in dtype["struct"].get("fields", ())}
+        return lambda value: None if value is None else {name: read(value.get(name)) for name, read in fields.items()}
+    python_type = _PYTHON_TYPES.get(dtype.get("primitive", dtype.get("enum", {}).get("base", "")))
+    return _as_it_is if python_type is None else decoder(python_type)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _failed(error: Mapping[str, Any]) -> FunctionFailed:

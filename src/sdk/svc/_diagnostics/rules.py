@@ -905,7 +905,7 @@ class UnknownVenv:
     unknown = Message(code, "{what} runs in venv '{venv}', which svc.yaml does not have for this environment: {advice}", "no such venv")
     unused = Message(
         code,
-        "no resolver or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it",
+        "no resolver, function or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it",
         "not used",
     )
 

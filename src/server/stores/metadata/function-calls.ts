@@ -99,7 +99,10 @@ export interface FunctionCallStore {
   list(environmentId: string, name: string | undefined, limit: number): Promise<FunctionCallRecord[]>;
   /** How many calls were stored since a time. */
   count(environmentId: string, name: string | undefined, since: number): Promise<number>;
-  /** Removes results of calls that ended longer ago than this, at most `limit`; returns their number. */
+  /**
+   * Removes results of calls that ended longer ago than this, at most `limit`; returns their
+   * number.
+   */
   forgetResults(olderThanMs: number, limit: number): Promise<number>;
   /** Removes calls that ended longer ago than this, at most `limit`; returns their number. */
   purge(olderThanMs: number, limit: number): Promise<number>;

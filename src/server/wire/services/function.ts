@@ -23,6 +23,7 @@ import {
   ListFunctionsResponseSchema,
   SubmitFunctionCallResponseSchema,
 } from "../../../../gen/svc/v1/function_pb.ts";
+import type { DataType } from "../../../../gen/svc/v1/value_pb.ts";
 import { signatureText } from "../../../domain/compute-function.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
@@ -85,10 +86,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async callFunction(request, context) {
       const wish = wishOf(request, context);
       const answer = await (await platform.functions()).call(await scopeOf(context), wish, context.signal);
-      const { deploymentId, run, traceId, version } = answer;
+      const { deploymentId, resultType, run, traceId, version } = answer;
       return create(CallFunctionResponseSchema, {
         ...{ version, deploymentId, traceId, ranMs: run.ranMs },
-        ...("output" in run ? { result: tableOf(wish.arguments.form, run.output) } : { error: errorMessage(run.error) }),
+        ...("output" in run ? { result: tableOf(wish.arguments.form, run.output, resultType) } : { error: errorMessage(run.error) }),
       });
     },
 
@@ -103,9 +104,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const functions = await platform.functions();
       const call = await functions.kept(id, environment.id);
       const output = await functions.output(call);
+      const resultType = output && call.form === "json" ? await functions.resultType(call) : undefined;
       return create(GetFunctionCallResponseSchema, {
         call: callMessage(call),
-        ...(output && { result: tableOf(call.form, output) }),
+        ...(output && { result: tableOf(call.form, output, resultType) }),
       });
     },
 
@@ -136,10 +138,10 @@ function sentTable(given: FunctionTable | undefined): SentTable {
   return NO_ARGUMENTS;
 }
 
-function tableOf(form: CallForm, bytes: Uint8Array): FunctionTable {
-  return create(FunctionTableSchema, {
-    form: form === "json" ? { case: "columnsJson", value: new TextDecoder().decode(bytes) } : { case: "arrow", value: bytes },
-  });
+function tableOf(form: CallForm, bytes: Uint8Array, resultType: DataType | undefined): FunctionTable {
+  if (form !== "json") return create(FunctionTableSchema, { form: { case: "arrow", value: bytes } });
+  const value = new TextDecoder().decode(bytes);
+  return create(FunctionTableSchema, { form: { case: "columnsJson", value }, ...(resultType && { resultType }) });
 }
 
 function errorMessage({ code, exception, message }: CallError): FunctionError {

@@ -11,7 +11,11 @@ import type { Driver } from "../driver.ts";
 import { deploymentRecord, openEach } from "./records.ts";
 
 const START = 1_700_000_000_000;
-const of = (name: string, fingerprint: string): DeployedFunction => ({ name, fingerprint, definition: new TextEncoder().encode(fingerprint) });
+const of = (name: string, fingerprint: string): DeployedFunction => ({
+  name,
+  fingerprint,
+  definition: new TextEncoder().encode(fingerprint),
+});
 
 /** Runs the suite against a driver. */
 export function functionsConformance(driver: Driver<MetadataStore>): void {
@@ -23,7 +27,11 @@ export function functionsConformance(driver: Driver<MetadataStore>): void {
       await on.store.functions.place({ id, environmentId, branch }, functions, () => `fnv_${++made}`, START + made);
     };
     const versions = async (branch = "", name?: string) =>
-      (await on.store.functions.list({ environmentId: "env_1", branch, name, limit: 10 })).map((one) => [one.name, one.version, one.deploymentId]);
+      (await on.store.functions.list({ environmentId: "env_1", branch, name, limit: 10 })).map((one) => [
+        one.name,
+        one.version,
+        one.deploymentId,
+      ]);
     beforeEach(async () => {
       made = 0;
       await on.bootstrap();
@@ -166,7 +174,12 @@ export function functionsConformance(driver: Driver<MetadataStore>): void {
       expect(await ids("fee")).toEqual(["fnc_1"]);
       expect(await ids(undefined, 1)).toEqual(["fnc_2"]);
       const count = (name: string | undefined, since: number) => store.functionCalls.count("env_1", name, since);
-      expect([await count(undefined, START), await count(undefined, START + 1), await count("fee", START), await count("fee", START + 1)]).toEqual([2, 1, 1, 0]);
+      expect([
+        await count(undefined, START),
+        await count(undefined, START + 1),
+        await count("fee", START),
+        await count("fee", START + 1),
+      ]).toEqual([2, 1, 1, 0]);
     });
 
     test("results are forgotten before calls, both only after the end", async () => {

@@ -15,7 +15,16 @@ export function imageBuildsConformance(driver: Driver<MetadataStore>): void {
     let store: MetadataStore;
     let now = START;
     const build = (name: string, patch: Partial<NewImageBuild> = {}): NewImageBuild => ({
-      ...{ environmentId: "env_1", name, kind: "venv", deploymentId: "dpl_1", venv: "", runtime: "python312", imageDestinations: [], ...patch },
+      ...{
+        environmentId: "env_1",
+        name,
+        kind: "venv",
+        deploymentId: "dpl_1",
+        venv: "",
+        runtime: "python312",
+        imageDestinations: [],
+        ...patch,
+      },
     });
     const find = (name: string) => store.imageBuilds.build("env_1", name);
     beforeEach(async () => {
@@ -31,7 +40,14 @@ export function imageBuildsConformance(driver: Driver<MetadataStore>): void {
     test("a build is pending, runs and ends; what has ended stays as it is", async () => {
       const given = build("one", { kind: "image", imageDestinations: ["registry/a:1"] });
       expect(await store.imageBuilds.begin(given)).toBe(true);
-      expect(await find("one")).toEqual({ ...given, phase: "pending", error: "", createdAt: START, startedAt: undefined, endedAt: undefined });
+      expect(await find("one")).toEqual({
+        ...given,
+        phase: "pending",
+        error: "",
+        createdAt: START,
+        startedAt: undefined,
+        endedAt: undefined,
+      });
       now += 1;
       expect(await store.imageBuilds.move("env_1", "one", "running")).toBe(true);
       now += 1;

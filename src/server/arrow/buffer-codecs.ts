@@ -1,4 +1,4 @@
-/** Buffers of Arrow's IPC format that are compressed, each by itself: by LZ4 frames or Zstandard. */
+/** Buffers of Arrow's IPC format that are compressed, each by itself, by LZ4 or Zstandard. */
 
 import { zstdDecompressSync } from "node:zlib";
 
