@@ -31,6 +31,7 @@ export const GUIDES: readonly string[] = [
   "clients",
   "agents",
   "benchmarks",
+  "containers",
   "production",
   "coming-from-feast",
 ];
