@@ -83,7 +83,7 @@ for how in ("lz4", "zstd"):
         if (!isCut) bytes[at % bytes.length] = (bytes[at % bytes.length] ?? 0) ^ change;
         refuses(() => readArrowStream(isArrowFile(bytes) ? streamOfFile(bytes) : bytes, 10_000, 100_000));
       }),
-      seeded({ numRuns: 600 }),
+      seeded(600),
     );
   });
 });
