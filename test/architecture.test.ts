@@ -257,7 +257,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   benchmarks: ["access", "datasets", "deployments", "documents", "jobs", "stores", "tables", "thread", "webhooks"],
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells"],
-  containers: ["access", "deployments", "documents", "engines", "logs", "secrets", "shells", "stores"],
+  containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "secrets", "shells", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [
     "access",
@@ -301,6 +301,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "support",
     "tables",
     "tasks",
+    "thread",
     "topics",
     "ui",
     "usage",

@@ -108,6 +108,7 @@ if TYPE_CHECKING:
         SvcClient,
         UnexpectedAnswer,
         UploadResult,
+        check_expression,
     )
     from .notebook import NotDeployed, deploy, display
 
@@ -179,6 +180,7 @@ __all__ = [
     "batch",
     "before",
     "before_all",
+    "check_expression",
     "completion",
     "contains",
     "deploy",

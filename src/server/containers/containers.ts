@@ -13,6 +13,8 @@ import { suspended } from "../deployments/environment-states.ts";
 import type { ContainerEngine, EngineContainer, EngineUse } from "../engines/container-engine.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
+import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { Secrets } from "../secrets/secrets.ts";
@@ -82,6 +84,7 @@ export interface ContainersOptions {
   readonly journal: Pick<ProcessStore, "addEvent">;
   /** Id of this node. */
   readonly node: string;
+  readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -118,6 +121,7 @@ export function createContainers(options: ContainersOptions): Containers {
 
   const note = async ({ environmentId, name }: StoredContainer, reason: "Started" | "Stopped" | "Crashed", message: string) => {
     const type = reason === "Crashed" ? "Warning" : "Normal";
+    noteChange(options.bus, "runs", environmentId);
     await options.journal
       .addEvent({ at: clock.now(), type, reason, environmentId, process: name, message })
       .catch((error: unknown) => log.warning(`what happened to a ${kind} could not be written down`, { error: errorText(error) }));
