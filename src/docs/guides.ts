@@ -27,6 +27,7 @@ export const GUIDES: readonly string[] = [
   "testing",
   "evaluations",
   "tasks",
+  "functions",
   "notebooks",
   "clients",
   "codegen",

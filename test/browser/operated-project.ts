@@ -57,6 +57,13 @@ def known() -> DataFrame[User.id, User.score]:
     print("known users")
     return DataFrame({User.id: [1, 2, 3], User.score: [0.5, 1.0, 1.5]})
 `,
+  "shouting.py": `from svc.compute import function
+
+@function(concurrency=2)
+def shout_loudly(text: str) -> str:
+    """${TEXT}"""
+    return text.upper()
+`,
   "evals.py": `from svc.evaluations import Evaluation, exact_match
 from work import shout
 

@@ -87,8 +87,12 @@ const ROWS: Readonly<Record<string, Row>> = {
   "rates by weights": { path: () => "/traffic", shows: /^20$/ },
   "what a deployment changed": {
     path: ({ live }) => `/deployments/${live}`,
-    shows: "No resolver, feature, monitor or evaluation changed.",
+    shows: "No resolver, feature, monitor, evaluation or function changed.",
   },
+  functions: { path: () => "/compute/functions", shows: "shout_loudly" },
+  "a function": { path: () => "/compute/functions/shout_loudly", shows: "shout_loudly(text: str) -> str" },
+  builds: { path: () => "/compute/images", shows: "omitted" },
+  "a build": { path: ({ live }) => `/compute/images/${live.replace("dpl_", "venv-")}`, shows: "virtual environment" },
   "what two deployments differ in": { path: ({ live, ready }) => `/deployments/${live}?with=${ready}`, shows: "more.py, added" },
   "the audit log": { path: () => "/audit", shows: "TrafficService/SetTraffic" },
   usage: { path: () => "/usage?figure=cpu", shows: "CPU seconds over time" },

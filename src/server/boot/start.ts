@@ -359,6 +359,7 @@ async function startIn(
       resolverRuns: parts.resolverRuns,
       tasks: parts.tasks,
       evaluations: parts.evaluations,
+      functions: parts.functions,
       benchmarks: parts.benchmarks,
       shells: parts.shells,
       containers: parts.containers,

@@ -18,6 +18,7 @@ from .config import ClientSettings, client_settings, is_environment_id
 from .dataset import DatasetParts, MakeRevision, Revision, dataset_of
 from .errors import ClientError, UnexpectedAnswer
 from .frames import columns_of_table, plain_column
+from .functions import Arguments, CallState, call_function, find_call, submit_call
 from .offline import OfflineQueryState, begin
 from .result import BulkQueryResult, QueryError, QueryResult, bulk_result, error_of, query_result
 from .retries import Retries
@@ -225,6 +226,18 @@ class Calls:
         """`SvcClient.get_run_status`."""
         return (yield from find(self._calls(environment), run_id))
 
+    def call(self, function: str, arguments: Arguments, version: Optional[int], environment: Optional[str]) -> Steps[list[Any]]:
+        """`SvcClient.call`."""
+        return (yield from call_function(self._calls(environment, idempotent=False, of_deployment=True), function, arguments, version))
+
+    def submit(self, function: str, arguments: Arguments, version: Optional[int], environment: Optional[str]) -> Steps[CallState]:
+        """`SvcClient.submit`."""
+        return (yield from submit_call(self._calls(environment, idempotent=False, of_deployment=True), function, arguments, version))
+
+    def get_call(self, id: str, environment: Optional[str]) -> Steps[CallState]:
+        """`SvcClient.get_call`."""
+        return (yield from find_call(self._calls(environment), id))
+
     def shown(self, client: str) -> str:
         """The text of a client: its settings without the secret."""
         facts = {"api_server": self.settings.api_server, "client_id": self.settings.client_id, "environment": self.settings.environment}
@@ -271,12 +284,15 @@ class Calls:
         session, headers = self._scoped(context.environment if context is not None else None)
         return _answered((yield from session.post(path, body, headers, idempotent)), offset)
 
-    def _calls(self, environment: Optional[str], idempotent: bool = True) -> Call:
+    def _calls(self, environment: Optional[str], idempotent: bool = True, of_deployment: bool = False) -> Call:
         """Calls in an environment, or in the client's own.
 
         idempotent: whether posting twice has no further effect.
+        of_deployment: whether they are about the client's deployment, where it has one.
         """
         session, headers = self._scoped(environment)
+        if of_deployment and self._deployment_id is not None:
+            headers["svc-deployment"] = _header(self._deployment_id)
 
         def call(method: str, path: str, body: Optional[Mapping[str, Any]]) -> Steps[Mapping[str, Any]]:
             if method == "GET":
