@@ -72,7 +72,7 @@ export default function Webhooks() {
     {
       name: "error",
       title: "Error",
-      width: "13rem",
+      width: "10rem",
       cell: ({ error = "" }) => <span title={escapeControls(error)}>{escapeControls(error)}</span>,
     },
     {
