@@ -40,6 +40,7 @@ export const PERMISSIONS = [
     isTeamWide: true,
   },
   { name: "shell", option: "SHELL", meaning: "open a shell in a deployment's environment, without secrets unless those may be seen" },
+  { name: "containers.write", option: "CONTAINERS_WRITE", meaning: "run containers, sandboxes and scaling groups, and change volumes" },
   { name: "approve", option: "APPROVE", meaning: "approve deployments to protected environments" },
   { name: "admin", option: "ADMIN", meaning: "everything, also what no other permission allows", isTeamWide: true },
 ] as const satisfies readonly PermissionRow[];
@@ -91,9 +92,10 @@ export const ROLES = [
       "traffic.write",
       "settings.write",
       "infra.write",
+      "containers.write",
       "approve",
     ],
-    meaning: "who runs the service: settings, secrets, traffic, components",
+    meaning: "who runs the service: settings, secrets, traffic, components, containers",
   },
   { name: "admin", permissions: ["admin"], meaning: "who may do everything, also see secrets and give access to others" },
 ] as const satisfies readonly RoleRow[];

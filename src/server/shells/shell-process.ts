@@ -22,9 +22,8 @@ export interface ShellStart {
   readonly onTaken: (bytes: number) => void;
 }
 
-/** A running process. */
-export interface ShellProcess {
-  readonly pid: number;
+/** A running program with its streams. */
+export interface RunningProgram {
   /** Its exit code, 128 and more for a signal, once all of its output was handed over. */
   readonly ended: Promise<number>;
   write(bytes: Uint8Array): void;
@@ -37,6 +36,11 @@ export interface ShellProcess {
   resume(): void;
   /** Hangs up, and kills what is left a moment later. Resolves when it is over. */
   kill(): Promise<void>;
+}
+
+/** A running process. */
+export interface ShellProcess extends RunningProgram {
+  readonly pid: number;
 }
 
 /** Milliseconds that programs have to end after they were hung up on. */

@@ -1,0 +1,115 @@
+/**
+ * A container engine, as the platform needs one: it makes containers of images, runs programs in
+ * them, and says what became of them. It keeps no state of the platform's: what is whose is written
+ * in labels, which the engine gives back.
+ */
+
+import type { RunningProgram, ShellStart } from "../shells/shell-process.ts";
+
+/** What a container is made of. */
+export interface NewContainer {
+  /** Unique in the engine. */
+  readonly name: string;
+  readonly image: string;
+  /** Program and its first arguments; empty = those of the image. */
+  readonly entrypoint: readonly string[];
+  /** Arguments that follow; empty = those of the image, unless there is an entrypoint. */
+  readonly arguments: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Processors; undefined = not limited. */
+  readonly cpus: number | undefined;
+  /** Bytes; undefined = not limited. */
+  readonly memoryBytes: number | undefined;
+  /** Whether it has a network. */
+  readonly hasNetwork: boolean;
+  /** Port that is to be reached from this machine; undefined = none. */
+  readonly port: number | undefined;
+  readonly mounts: readonly { readonly source: string; readonly path: string }[];
+  /** Whether it gets a kernel of its own (gVisor). */
+  readonly isRestricted: boolean;
+}
+
+/** A container, as its engine sees it. */
+export interface EngineContainer {
+  /** The engine's own id. */
+  readonly id: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly state: "created" | "running" | "exited";
+  /** Once it has exited. */
+  readonly exitCode: number | undefined;
+  /** Whether it was ended for want of memory. */
+  readonly isOutOfMemory: boolean;
+  /** The engine's words about a program that could not be started; empty = none. */
+  readonly error: string;
+  /** Epoch milliseconds; undefined before. */
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  /** Where its port is reached from this machine; undefined = it has none, or does not run. */
+  readonly address: { readonly host: string; readonly port: number } | undefined;
+}
+
+/** What a container uses. */
+export interface EngineUse {
+  /** Seconds of processors since it began. */
+  readonly cpuSeconds: number;
+  readonly memoryBytes: number;
+}
+
+/** A line of a container's output. */
+export interface EngineOutput {
+  readonly stream: "stdout" | "stderr";
+  /** When it was printed, in epoch microseconds. */
+  readonly at: number;
+  /** A line without its end. */
+  readonly line: string;
+}
+
+/** A command that is run in a container. */
+export interface NewExec extends Pick<ShellStart, "terminal" | "onOutput" | "onTaken"> {
+  readonly argv: readonly string[];
+  /** Empty = that of the image. */
+  readonly workdir: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Which engine it is. */
+export interface EngineDescription {
+  /** For example `podman` or `docker`. */
+  readonly kind: string;
+  readonly version: string;
+  /** Where it is reached. */
+  readonly address: string;
+}
+
+/**
+ * An engine. Calls reject with Failure: `not_found` for what does not exist, `invalid_argument` for
+ * what the engine refuses, `unavailable` when it is not there, each in the engine's own words.
+ */
+export interface ContainerEngine {
+  describe(signal: AbortSignal): Promise<EngineDescription>;
+  /**
+   * Makes a container, which does not run yet; fetches an image that is not there. Nothing is left
+   * behind when this rejects.
+   * @returns the engine's id
+   */
+  create(container: NewContainer, signal: AbortSignal): Promise<string>;
+  start(id: string): Promise<void>;
+  /** Undefined when there is none. */
+  inspect(id: string): Promise<EngineContainer | undefined>;
+  /** All containers with a label of this value, running or not. */
+  list(label: string, value: string): Promise<EngineContainer[]>;
+  /** Resolves once it does not run any more. Rejects with the signal's reason. */
+  waitForEnd(id: string, signal: AbortSignal): Promise<void>;
+  /** Ends its program, by force after the grace; does nothing when it has ended. @param graceMs */
+  stop(id: string, graceMs: number): Promise<void>;
+  /** Removes it with its disk, running or not; does nothing when there is none. */
+  remove(id: string): Promise<void>;
+  /** Lines that it prints after a time (epoch microseconds; 0 = from its beginning), to its end. */
+  output(id: string, after: number, signal: AbortSignal): AsyncIterable<EngineOutput>;
+  /** Runs a command in a running container that has /bin/sh. */
+  exec(id: string, exec: NewExec): Promise<RunningProgram>;
+  /** Undefined when it does not run. */
+  use(id: string): Promise<EngineUse | undefined>;
+}

@@ -1,0 +1,235 @@
+/** An engine that speaks Docker's API: Podman, or Docker itself. */
+
+import type { JsonObject } from "../../../domain/json-value.ts";
+import { isJsonObject } from "../../../domain/json-value.ts";
+import { Failure } from "../../failure.ts";
+import type { ContainerEngine, EngineContainer, EngineOutput, NewContainer } from "../container-engine.ts";
+import { createDockerApi, type DockerApi, wordsOf } from "./docker-api.ts";
+import { startExec } from "./docker-exec.ts";
+import { OutputFrames } from "./output-frames.ts";
+
+/** Longest fetch of an image. */
+const PULL_MS = 600_000;
+const GVISOR = "runsc";
+const LOOPBACK = "127.0.0.1";
+/** Processes that a container may have at once. */
+const MOST_PROCESSES = 4_096;
+/** What a program in a container does not need, of what engines allow by themselves. */
+const DROPPED = ["NET_RAW", "MKNOD", "AUDIT_WRITE"];
+/** Longest line of output; what is longer is cut. */
+const MAX_LINE = 16_384;
+
+/** Makes an engine. @param path the socket's */
+export function createDockerEngine(path: string): ContainerEngine {
+  const api = createDockerApi(path);
+  const of = (id: string): string => `/containers/${encodeURIComponent(id)}`;
+  const inspect = async (id: string): Promise<EngineContainer | undefined> => {
+    const found = await unlessGone(api.json(`${of(id)}/json`));
+    return found && containerOf(found);
+  };
+  const remove = async (id: string): Promise<void> => {
+    await unlessGone(api.call(of(id), { method: "DELETE", query: { force: "1", v: "1" } }));
+  };
+
+  return {
+    async describe(signal) {
+      const { Version = "", Components } = await api.json("/version", { signal });
+      const isPodman = JSON.stringify(Components ?? "").includes("Podman");
+      return { kind: isPodman ? "podman" : "docker", version: String(Version), address: api.address };
+    },
+
+    async create(container, signal) {
+      const make = (): Promise<JsonObject> =>
+        api.json("/containers/create", { method: "POST", query: { name: container.name }, json: creationOf(container), signal });
+      let made: JsonObject;
+      try {
+        made = await make();
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        await pull(api, container.image, signal);
+        made = await make();
+      }
+      const id = String(made.Id);
+      if (container.isRestricted && (await runtimeOf(api, of(id))) !== GVISOR) {
+        await remove(id);
+        throw new Failure("failed_precondition", "This container engine gives no container a kernel of its own.", {
+          hint: `Install gVisor and register its runtime '${GVISOR}' with the engine, or leave --kernel-policy restricted out.`,
+        });
+      }
+      return id;
+    },
+
+    async start(id) {
+      await api.call(`${of(id)}/start`, { method: "POST" });
+    },
+
+    inspect,
+
+    async list(label, value) {
+      const filters = JSON.stringify({ label: [`${label}=${value}`] });
+      const listed = (await api.json("/containers/json", { query: { all: "1", filters } })) as unknown as readonly JsonObject[];
+      const found = await Promise.all(listed.map(({ Id }) => inspect(String(Id))));
+      return found.filter((one) => one !== undefined);
+    },
+
+    async waitForEnd(id, signal) {
+      await unlessGone(api.json(`${of(id)}/wait`, { method: "POST", signal, timeoutMs: 0 }));
+    },
+
+    async stop(id, graceMs) {
+      const query = { t: String(Math.ceil(graceMs / 1000)) };
+      await unlessGone(api.call(`${of(id)}/stop`, { method: "POST", query, timeoutMs: graceMs + 60_000 }));
+    },
+
+    remove,
+
+    async *output(id, after, signal) {
+      const query = { stdout: "1", stderr: "1", follow: "1", timestamps: "1", ...(after > 0 && { since: (after / 1e6).toFixed(6) }) };
+      const response = await unlessGone(api.call(`${of(id)}/logs`, { query, signal, timeoutMs: 0 }));
+      if (response?.body) yield* linesOf(response.body, after);
+    },
+
+    exec: (id, exec) => startExec(api, of(id), exec),
+
+    async use(id) {
+      const { cpu_stats: cpu, memory_stats: memory } =
+        (await unlessGone(api.json(`${of(id)}/stats`, { query: { stream: "false", "one-shot": "true" } }))) ?? {};
+      const total = isJsonObject(cpu) && isJsonObject(cpu.cpu_usage) ? Number(cpu.cpu_usage.total_usage ?? 0) : 0;
+      const held = isJsonObject(memory) ? Number(memory.usage ?? 0) : 0;
+      return total > 0 ? { cpuSeconds: total / 1e9, memoryBytes: held } : undefined;
+    },
+  };
+}
+
+/** The body that makes a container. */
+function creationOf(container: NewContainer): JsonObject {
+  const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, port } = container;
+  const exposed = port === undefined ? undefined : `${port}/tcp`;
+  return {
+    Image: image,
+    ...(entrypoint.length > 0 && { Entrypoint: entrypoint }),
+    ...((args.length > 0 || entrypoint.length > 0) && { Cmd: args }),
+    Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    Labels: { ...labels },
+    ...(exposed !== undefined && { ExposedPorts: { [exposed]: {} } }),
+    HostConfig: {
+      ...(memoryBytes !== undefined && { Memory: memoryBytes, MemorySwap: memoryBytes }),
+      ...(cpus !== undefined && { NanoCpus: Math.round(cpus * 1e9) }),
+      ...{ PidsLimit: MOST_PROCESSES, CapDrop: DROPPED, SecurityOpt: ["no-new-privileges"] },
+      ...(hasNetwork ? {} : { NetworkMode: "none" }),
+      ...(exposed !== undefined && { PortBindings: { [exposed]: [{ HostIp: LOOPBACK, HostPort: "" }] } }),
+      Binds: mounts.map(({ path, source }) => `${source}:${path}`),
+      ...(isRestricted && { Runtime: GVISOR }),
+    },
+  };
+}
+
+/** What an engine says of a container. */
+function containerOf({ Id, Name, Config, NetworkSettings, State }: JsonObject): EngineContainer {
+  const state = isJsonObject(State) ? State : {};
+  const config = isJsonObject(Config) ? Config : {};
+  const isRunning = state.Running === true;
+  const startedAt = timeOf(state.StartedAt);
+  const hasEnded = !isRunning && startedAt !== undefined;
+  const [binding] = isJsonObject(NetworkSettings) && isJsonObject(NetworkSettings.Ports) ? Object.values(NetworkSettings.Ports).flat() : [];
+  const port = isJsonObject(binding ?? null) ? Number((binding as JsonObject).HostPort) : 0;
+  return {
+    id: String(Id),
+    name: String(Name).replace(/^\//, ""),
+    labels: isJsonObject(config.Labels) ? (config.Labels as Readonly<Record<string, string>>) : {},
+    state: isRunning ? "running" : hasEnded ? "exited" : "created",
+    exitCode: hasEnded ? Number(state.ExitCode) : undefined,
+    isOutOfMemory: state.OOMKilled === true,
+    error: wordsOf(String(state.Error ?? "")),
+    startedAt,
+    endedAt: hasEnded ? timeOf(state.FinishedAt) : undefined,
+    address: isRunning && port > 0 ? { host: LOOPBACK, port } : undefined,
+  };
+}
+
+/** A time of an engine, which writes the year 1 for none. */
+function timeOf(text: unknown): number | undefined {
+  const at = Date.parse(String(text));
+  return at > 0 ? at : undefined;
+}
+
+async function runtimeOf(api: DockerApi, path: string): Promise<unknown> {
+  const { HostConfig, OCIRuntime } = await api.json(`${path}/json`);
+  return OCIRuntime ?? (isJsonObject(HostConfig) ? HostConfig.Runtime : undefined);
+}
+
+/** Fetches an image. Rejects with Failure not_found in the engine's words. */
+async function pull(api: DockerApi, image: string, signal: AbortSignal): Promise<void> {
+  const missing = (words: string): Failure =>
+    new Failure("not_found", `There is no image '${image}', and it could not be fetched: ${words || "the engine does not say why"}.`, {
+      hint: "Check its name, or load it into the engine, for example with `podman pull` or `podman build`.",
+    });
+  const reference = /(?::[^/]+|@[^/]+)$/.test(image) ? image : `${image}:latest`;
+  let said = "";
+  try {
+    const response = await api.call("/images/create", { method: "POST", query: { fromImage: reference }, signal, timeoutMs: PULL_MS });
+    said = (await response.text()).slice(-65_536);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Failure && error.kind !== "unavailable") throw missing(error.message.replace(/^[^:]*: |\.$/g, ""));
+    throw error;
+  }
+  const fault = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(said)?.[1];
+  if (fault !== undefined) throw missing(wordsOf(JSON.parse(fault) as string));
+}
+
+/** The lines of a container's output that were printed after a time, in epoch microseconds. */
+async function* linesOf(body: AsyncIterable<Uint8Array>, after: number): AsyncIterable<EngineOutput> {
+  const frames = new OutputFrames();
+  const open = { stdout: openLine(), stderr: openLine() };
+  for await (const piece of body)
+    for (const { stream, bytes } of frames.read(piece))
+      for (const text of open[stream].read(bytes)) {
+        const line = stamped(stream, text);
+        if (line && line.at > after) yield line;
+      }
+  for (const stream of ["stdout", "stderr"] as const) {
+    const line = stamped(stream, open[stream].rest());
+    if (line && line.at > after) yield line;
+  }
+}
+
+/** A line that begins with its time, as engines write it. */
+function stamped(stream: EngineOutput["stream"], text: string): EngineOutput | undefined {
+  const [, seconds = "", digits = "", zone = "", line = ""] =
+    /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)$/s.exec(text) ?? [];
+  if (seconds === "") return undefined;
+  return { stream, at: Date.parse(`${seconds}${zone}`) * 1000 + Number(digits.padEnd(6, "0").slice(0, 6)), line };
+}
+
+/** Text that comes in pieces, by lines of a bounded length. */
+function openLine() {
+  const decoder = new TextDecoder();
+  let begun = "";
+  return {
+    *read(bytes: Uint8Array): Iterable<string> {
+      const [first = "", ...others] = decoder.decode(bytes, { stream: true }).split("\n");
+      begun += first.slice(0, MAX_LINE - begun.length);
+      for (const next of others) {
+        yield begun.replace(/\r$/, "");
+        begun = next.slice(0, MAX_LINE);
+      }
+    },
+    rest: (): string => begun,
+  };
+}
+
+/** Whether a call failed because there is no such thing. */
+function isGone(error: unknown): boolean {
+  return error instanceof Failure && error.kind === "not_found";
+}
+
+/** What a call gives, or undefined when there is no such thing. */
+async function unlessGone<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
