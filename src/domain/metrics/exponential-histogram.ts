@@ -88,8 +88,8 @@ export class ExponentialHistogram {
   }
 
   /**
-   * The values by at most so many buckets, without gaps: neighbours are merged as often as it takes.
-   * Zeros are no part of them.
+   * The values by at most so many buckets, without gaps: neighbours are merged as often as it
+   * takes. Zeros are no part of them.
    */
   ranges(most: number): readonly HistogramRange[] {
     const found = this.buckets();

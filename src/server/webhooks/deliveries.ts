@@ -36,8 +36,8 @@ export interface Deliveries {
   /** Deliveries, newest first. */
   list(filter: DeliveryFilter): Promise<JobRecord[]>;
   /**
-   * A delivery with what was sent and answered. Throws Failure not_found, and permission_denied when
-   * its event has values that the reader may not query.
+   * A delivery with what was sent and answered. Throws Failure not_found, and permission_denied
+   * when its event has values that the reader may not query.
    */
   get(environmentId: string, reader: { readonly permissions: readonly string[] }, id: string): Promise<ToldDelivery>;
   /** Queues an ended delivery once more. Throws Failure. */

@@ -1,4 +1,4 @@
-/** How long calls took, as the metrics tell it: in seconds, by buckets, with traces of some calls. */
+/** How long calls took, as metrics tell it: in seconds, by buckets, with traces of some calls. */
 
 import type { MetricBucketJson, MetricExemplarJson } from "../../../../gen/svc/v1/metric_pb.ts";
 import type { Bucket } from "../../parts/histogram.tsx";

@@ -19,7 +19,7 @@ import { resolverMetric } from "./metric-expressions.ts";
 /** Calls that are listed. */
 const MOST_SLOWEST = 10;
 
-/** How long the calls of a resolver took in the page's range, and the slowest ones that were traced. */
+/** How long a resolver's calls took in the page's range, and the slowest that were traced. */
 export function ResolverLatency({ fqn }: { readonly fqn: string }) {
   const command = useCommand();
   const range = readRange(queried("range"), now.value);
