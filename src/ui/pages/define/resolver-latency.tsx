@@ -9,10 +9,11 @@ import { Command } from "../../parts/command.tsx";
 import { Duration, durationText } from "../../parts/duration.tsx";
 import { Histogram } from "../../parts/histogram.tsx";
 import { Loading } from "../../parts/loading.tsx";
-import { rangeFlags, rangeTimes } from "../../parts/range-times.ts";
+import { rangeTimes } from "../../parts/range-times.ts";
 import { Time } from "../../parts/time.tsx";
 import { readRange } from "../../parts/time-range.ts";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { sinceFlags } from "../run/since-flags.ts";
 import { bucketOfMs, millisecondsOf, slowestFirst, tracedIn } from "./latency-distribution.ts";
 import { resolverMetric } from "./metric-expressions.ts";
 
@@ -34,7 +35,7 @@ export function ResolverLatency({ fqn }: { readonly fqn: string }) {
         return (
           <>
             <h2>How long calls took</h2>
-            <Command line={command("metrics", "query", expression, "--buckets", ...rangeFlags(range, "1h"))} />
+            <Command line={command("metrics", "query", expression, "--buckets", ...sinceFlags(range))} />
             {buckets.length === 0 ? (
               <p class="dim">Nothing called it in this range.</p>
             ) : (
