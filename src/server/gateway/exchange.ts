@@ -56,7 +56,7 @@ export interface GatewayParts extends AdmissionParts {
 }
 
 /** Servers that are tried one after the other when they take no connection. */
-const MOST_TRIES = 5;
+export const MOST_TRIES = 5;
 /** Answers before the answer that are passed on. */
 const MOST_INTERIM = 10;
 /** Methods that may be sent twice: a kept connection may end just when it is used. */
@@ -212,7 +212,8 @@ async function pass(parts: GatewayParts, passed: Passed): Promise<boolean> {
   }
 }
 
-async function leaseOf(route: Route, signal: AbortSignal): Promise<Lease> {
+/** A server of a route on this machine. Rejects with Refused, or as `Route.lease`. */
+export async function leaseOf(route: Route, signal: AbortSignal): Promise<Lease> {
   const lease = await route.lease(signal);
   if (isLoopback(lease.address.host)) return lease;
   lease.release();

@@ -11,9 +11,8 @@ import { valuesOf } from "../http1/head.ts";
 import { ErrorCode } from "../http2/frames.ts";
 import { type Field, headerBlock } from "../http2/hpack.ts";
 import { type Http2Stream, StreamEnded } from "../http2/stream.ts";
-import { isLoopback } from "../wire/http/guard.ts";
 import { admit, Refused } from "./admission.ts";
-import { type GatewayParts, refusalOf } from "./exchange.ts";
+import { type GatewayParts, leaseOf, MOST_TRIES, refusalOf } from "./exchange.ts";
 import { requestFields, responseFields, type Sender } from "./passed-fields.ts";
 import type { Lease } from "./route.ts";
 import { Watch } from "./watch.ts";
@@ -80,7 +79,6 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
   const left = new AbortController();
   stream.onEnded = () => left.abort(new StreamEnded("The client has left."));
   let lease: Lease | undefined;
-  let isRefused = false;
   try {
     const fields = stream.fields.filter(([name]) => !name.startsWith(":"));
     const of = (name: string): string => stream.fields.find((field) => field[0] === name)?.[1] ?? "";
@@ -88,12 +86,17 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
     const { route, prefix, target } = await admit(parts, { host, target: of(":path"), fields, sender });
     if (!route.isGrpc || !/^application\/grpc/i.test(of("content-type")))
       throw new Refused(505, `By HTTP/2 the gateway takes calls of gRPC to routes that speak it. The ${route.what} is asked by HTTP/1.1.`);
-    lease = await route.lease(left.signal);
-    if (!isLoopback(lease.address.host)) throw new Refused(502, `The ${route.what} is not on this machine.`);
-    const session = await sessions.of(lease.address).catch((error: unknown) => {
-      isRefused = true;
-      throw error;
-    });
+    let session: ClientHttp2Session | undefined;
+    for (let tries = 1; !session; tries++) {
+      const leased = await leaseOf(route, left.signal);
+      try {
+        session = await sessions.of(leased.address);
+        lease = leased;
+      } catch (error) {
+        leased.release(true);
+        if (tries >= MOST_TRIES) throw error;
+      }
+    }
     const passed = requestFields({ fields, host, sender, prefix, isAuthenticated: route.isAuthenticated });
     await pass(parts, stream, session, { method: of(":method"), target, fields: passed }, left.signal);
   } catch (error) {
@@ -101,7 +104,7 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
     const refused = refusalOf(parts, error);
     if (refused) stream.answerHead(refusalHead(refused));
   } finally {
-    lease?.release(isRefused);
+    lease?.release();
   }
 }
 
