@@ -23,13 +23,20 @@ export interface Attached {
 /** Keys that wait before the terminal is told to hold further ones. */
 const MOST_WAITING = 64;
 
-/** Holds the streams while `run` runs. Rejects with what it rejects with. */
-export async function attach<T>({ io, signal }: Pick<Context, "io" | "signal">, run: (attached: Attached) => Promise<T>): Promise<T> {
+/**
+ * Holds the streams while `run` runs. Rejects with what it rejects with.
+ * @param asPipes whether a terminal is passed on as pipes are: by lines, and Ctrl-C is this command's
+ */
+export async function attach<T>(
+  { io, signal }: Pick<Context, "io" | "signal">,
+  run: (attached: Attached) => Promise<T>,
+  asPipes = false,
+): Promise<T> {
   const write: Attached["write"] = async (stream, bytes) => {
     if (stream === "stdout") await io.writeOut(bytes);
     else await Bun.write(Bun.stderr, bytes);
   };
-  if (!io.stdinIsTTY || !io.stdoutIsTTY)
+  if (asPipes || !io.stdinIsTTY || !io.stdoutIsTTY)
     return run({ isTerminal: false, columns: 0, rows: 0, read: () => io.readChunk(), write, onResize: () => undefined });
   const { stdin, stdout } = process;
   const keys: Uint8Array[] = [];

@@ -49,10 +49,10 @@ export interface Context {
    */
   screen(run: (screen: Screen, signal: AbortSignal) => Promise<void>): Promise<void>;
   /**
-   * Gives the streams to `run`, the terminal in raw mode, and restores it however that ends.
-   * Rejects with what `run` rejects with.
+   * Gives the streams to `run`, the terminal in raw mode unless it is passed on `asPipes`, and
+   * restores it however that ends. Rejects with what `run` rejects with.
    */
-  attach<T>(run: (attached: Attached) => Promise<T>): Promise<T>;
+  attach<T>(run: (attached: Attached) => Promise<T>, asPipes?: boolean): Promise<T>;
   /** The server's services, with scope headers and credentials. */
   readonly api: Api;
   /** Plain HTTP to the server. */

@@ -43,7 +43,7 @@ export function createContext(parts: ContextParts): Context {
   const releases = deferred<Releases>(async () => (await import("../release/create-releases.ts")).createReleases(parts));
   const page = async (text: string) => (await import("./pager.ts")).page(parts, text);
   const screen: Context["screen"] = async (run) => (await import("./screen.ts")).holdScreen(parts, run);
-  const attach: Context["attach"] = async (run) => (await import("./attached.ts")).attach(parts, run);
+  const attach: Context["attach"] = async (run, asPipes) => (await import("./attached.ts")).attach(parts, run, asPipes);
   const context: Context = { ...parts, settings, project, projectName, python: () => python, releases, page, screen, attach, api, http };
   return context;
 }

@@ -1055,7 +1055,7 @@ export const ContainerService: GenService<{
   /**
    * Makes a container and starts it. What was refused leaves nothing behind. INVALID_ARGUMENT for
    * what no engine could run, NOT_FOUND for an image or volume that does not exist, ALREADY_EXISTS
-   * for the name of a container that has not ended, UNIMPLEMENTED for what this engine cannot
+   * for the name of a container that has not ended, FAILED_PRECONDITION for what this engine cannot
    * enforce, RESOURCE_EXHAUSTED when too many run.
    *
    * @generated from rpc svc.v1.ContainerService.RunContainer

@@ -1,4 +1,4 @@
-/** KEY=VALUE lines on stdin. */
+/** KEY=VALUE lines, on stdin or in a file. */
 
 import type { Context } from "../../context/context.ts";
 import { UsageError } from "../../errors/cli-error.ts";
@@ -20,13 +20,14 @@ export async function readStdin({ io }: Pick<Context, "io">): Promise<string> {
 /**
  * KEY=VALUE lines; the first `=` splits. Empty lines and those that begin with `#` are left out.
  * Throws a UsageError that names the line, never what is in it.
+ * @param source where they are from, for the error
  */
-export function readPairs(text: string): [name: string, value: string][] {
+export function readPairs(text: string, source = "stdin"): [name: string, value: string][] {
   return text.split("\n").flatMap((whole, index): [string, string][] => {
     const line = whole.replace(/\r$/, "");
     if (line.trim() === "" || line.trimStart().startsWith("#")) return [];
     const at = line.indexOf("=");
-    if (at < 1) throw new UsageError(`line ${index + 1} of stdin is no KEY=VALUE`);
+    if (at < 1) throw new UsageError(`line ${index + 1} of ${source} is no KEY=VALUE`);
     return [[line.slice(0, at).trim(), line.slice(at + 1)]];
   });
 }

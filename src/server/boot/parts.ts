@@ -18,6 +18,7 @@ import { auditRetention } from "../audit/retention.ts";
 import type { Benchmarks } from "../benchmarks/benchmarks.ts";
 import type { Statements } from "../catalog/statements.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { ContainerCapabilities } from "../containers/create-containers.ts";
 import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
@@ -207,6 +208,9 @@ export interface Parts {
   readonly evaluations: () => Promise<Evaluations>;
   readonly benchmarks: () => Promise<Benchmarks>;
   readonly shells: () => Promise<Shells>;
+  readonly containers: () => Promise<ContainerCapabilities>;
+  /** Finds the containers again that ran when the server stopped. */
+  readonly resumeContainers: () => Promise<void>;
   /** Tells the base address of this server, once it listens. */
   listensAt(url: string): void;
   readonly notebooks: () => Promise<Notebooks>;
@@ -761,6 +765,18 @@ export async function openParts({
       ...{ folder, clock, log },
     });
   });
+  const containers = once(async () => {
+    const { createContainerCapabilities } = await import("../containers/create-containers.ts");
+    const known = await deployments();
+    return createContainerCapabilities({
+      ...collections,
+      ...{ env, home: env.HOME ?? home, folder: directory.file("volumes"), node: node() },
+      secrets: async () => (await secrets()).secrets,
+      halted: (environmentId) => known.halted(environmentId),
+      logs: logRecorder,
+      keys: serverKeys().objects,
+    });
+  });
   const notebooks = once(async () => {
     const { createNotebooks } = await import("../notebooks/notebooks.ts");
     const folder = directory.file("notebooks");
@@ -835,6 +851,7 @@ export async function openParts({
       topics: await topicStore(),
       deployments: await deployments(),
       datasets: { forget: forgetFiles },
+      containers: { forget: async (environmentId) => (await containers()).forget(environmentId) },
       deliveries: (await webhooks()).deliveries,
       node: node(),
       clock,
@@ -969,6 +986,11 @@ export async function openParts({
     evaluations,
     benchmarks,
     shells,
+    containers,
+    async resumeContainers() {
+      const kept = await Promise.all(["container", "sandbox"].map((kind) => metadata.documents.list(kind)));
+      if (kept.flat().length > 0) await (await containers()).resume();
+    },
     listensAt(url) {
       ownUrl = url;
     },
@@ -999,6 +1021,7 @@ export async function openParts({
       await aggregates.close(({ schedules }) => schedules.stop());
       await jobRunner.close((one) => one.stop());
       await shells.close((one) => one.close());
+      await containers.close((one) => one.close());
       await notebooks.close((one) => one.close());
       await deletions.close((one) => one.close());
       await webhooks.close((one) => one.close());

@@ -361,6 +361,7 @@ async function startIn(
       evaluations: parts.evaluations,
       benchmarks: parts.benchmarks,
       shells: parts.shells,
+      containers: parts.containers,
       notebooks: parts.notebooks,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
@@ -397,6 +398,7 @@ async function startIn(
       await unlessStopping(await parts.webhooks()).startDelivering();
       await deployments.restored;
       await parts.streamRunner();
+      await parts.resumeContainers();
       readiness.loaded();
       await unlessStopping(await parts.secrets()).beginResealing();
       await runner.idle();

@@ -35,6 +35,8 @@ export interface ErasureOptions {
   readonly deployments: Deployments;
   /** The files of datasets. */
   readonly datasets: { forget(environmentId: string, signal: AbortSignal): Promise<void> };
+  /** What runs in the container engine, with its volumes. */
+  readonly containers: { forget(environmentId: string): Promise<void> };
   /** What waits to be told to webhooks. */
   readonly deliveries: { forget(environmentId: string): Promise<void> };
   /** Id of this node. */
@@ -49,8 +51,23 @@ const GONE_MS = 60_000;
 
 /** The handler of ERASURE_JOB jobs. */
 export function createErasure(options: ErasureOptions): JobHandler {
-  const { metadata, objects, online, telemetry, metrics, logs, topics, sinks, deployments, datasets, deliveries, node, clock, log } =
-    options;
+  const {
+    metadata,
+    objects,
+    online,
+    telemetry,
+    metrics,
+    logs,
+    topics,
+    sinks,
+    deployments,
+    datasets,
+    containers,
+    deliveries,
+    node,
+    clock,
+    log,
+  } = options;
   return {
     async run({ payload }, { signal, progress }) {
       const { environmentId } = payload as { readonly environmentId: string };
@@ -58,6 +75,7 @@ export function createErasure(options: ErasureOptions): JobHandler {
       await deployments.halt(environmentId);
       const others = (await metadata.nodes.list(GONE_MS)).filter(({ id }) => id !== node);
       if (others.length > 0) await clock.sleep(HEARD_MS + DRAIN_GRACE_MS, signal);
+      await containers.forget(environmentId);
       await sinks.flush();
       const { bundles, featureIds } = await metadata.contents(environmentId);
       progress("removing stored values");

@@ -11,7 +11,8 @@ import { makePrivateFolder } from "../../disk/private-file.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { allows } from "../../domain/permissions.ts";
 import { isSize } from "../../domain/shell-frames.ts";
-import { isSignedBy, type KeyRing, signWith } from "../access/keys.ts";
+import type { KeyRing } from "../access/keys.ts";
+import { createTickets, TICKET_MS, type TicketContent } from "../access/tickets.ts";
 import type { Caller } from "../access/tokens.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { Protection } from "../deployments/environment-states.ts";
@@ -22,7 +23,7 @@ import type { Processes } from "../processes/processes.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
-import { type ShellProcess, type ShellStart, startShellProcess } from "./shell-process.ts";
+import { type RunningProgram, type ShellProcess, type ShellStart, startShellProcess } from "./shell-process.ts";
 
 /** A shell that a caller wants. */
 export interface ShellWish {
@@ -41,29 +42,24 @@ export interface ShellWish {
 }
 
 /** What a ticket says. */
-interface TicketContent {
-  readonly id: string;
-  readonly clientId: string;
-  readonly environmentId: string;
+interface ShellTicketContent extends TicketContent {
   readonly deploymentId: string;
   readonly command: string;
   readonly terminal: { readonly columns: number; readonly rows: number } | null;
   readonly terminalKind: string;
   readonly withoutSecrets: boolean;
-  /** Epoch milliseconds. */
-  readonly expiresAt: number;
 }
 
 /** A ticket for a shell. */
-export interface ShellTicket extends Pick<TicketContent, "deploymentId" | "expiresAt" | "withoutSecrets"> {
+export interface ShellTicket extends Pick<ShellTicketContent, "deploymentId" | "expiresAt" | "withoutSecrets"> {
   readonly ticket: string;
 }
 
-/** A shell that a ticket was taken for. Its place is held until it is closed. */
+/** A program that a ticket was taken for. Its place is held until it is closed. */
 export interface Shell {
   readonly id: string;
   /** Starts the program, once. Rejects with Failure when it cannot be started, or was closed. */
-  start(events: Pick<ShellStart, "onOutput" | "onTaken">): Promise<ShellProcess>;
+  start(events: Pick<ShellStart, "onOutput" | "onTaken">): Promise<RunningProgram>;
   /** Aborted with a reason in words when the environment is suspended or removed. */
   readonly halted: AbortSignal;
   /** Ends the program, removes its folder, and gives its place to others. */
@@ -96,7 +92,6 @@ export interface ShellsOptions {
   readonly log: Log;
 }
 
-const TICKET_MS = 60_000;
 /** Most shells of an environment on a node, and of the node. */
 const MOST_OF_ENVIRONMENT = 8;
 const MOST = 32;
@@ -112,8 +107,7 @@ const maySeeSecrets = ({ permissions }: Caller): boolean => allows(permissions, 
 /** Makes the capability. */
 export function createShells(options: ShellsOptions): Shells {
   const { metadata, deployments, protection, processes, keys, folder, clock, log } = options;
-  /** Ids of tickets that were taken, with their ends. */
-  const taken = new Map<string, number>();
+  const tickets = createTickets<ShellTicketContent>({ keys, clock, noun: "shell" });
   const held = new Map<Shell, string>();
 
   /** Rejects with Failure failed_precondition for an environment that is protected. */
@@ -125,7 +119,7 @@ export function createShells(options: ShellsOptions): Shells {
   };
 
   const start = async (
-    content: TicketContent,
+    content: ShellTicketContent,
     own: string,
     events: Pick<ShellStart, "onOutput" | "onTaken">,
     signal: AbortSignal,
@@ -166,7 +160,7 @@ export function createShells(options: ShellsOptions): Shells {
     return process;
   };
 
-  const hold = (content: TicketContent): Shell => {
+  const hold = (content: ShellTicketContent): Shell => {
     const { id, environmentId } = content;
     const own = join(folder, id);
     const closing = new AbortController();
@@ -229,28 +223,17 @@ export function createShells(options: ShellsOptions): Shells {
         });
       await refuseProtected(environment.id, `Environment '${environment.name}'`);
       await deployments.find(pod.deploymentId, environment.id);
-      const content: TicketContent = {
+      const content: ShellTicketContent = {
         ...{ id: newId("sh", clock.now()), clientId: caller.clientId, environmentId: environment.id, deploymentId: pod.deploymentId },
         ...{ command, terminal: terminal ?? null, terminalKind, expiresAt: clock.now() + TICKET_MS },
         withoutSecrets: !maySeeSecrets(caller),
       };
       const { deploymentId, expiresAt, withoutSecrets } = content;
-      const text = new TextEncoder().encode(JSON.stringify(content)).toBase64({ alphabet: "base64url", omitPadding: true });
-      return { ticket: `${text}.${signWith(keys, ["shell", text])}`, deploymentId, expiresAt, withoutSecrets };
+      return { ticket: tickets.sign(content), deploymentId, expiresAt, withoutSecrets };
     },
 
     redeem(ticket, caller) {
-      const refused = (why: string): Failure =>
-        new Failure("permission_denied", `The ticket of the shell ${why}.`, { hint: "Open the shell again." });
-      const [text = "", signature = ""] = ticket.split(/\.(.*)/s);
-      if (text === "" || !isSignedBy(keys, ["shell", text], signature)) throw refused("is not one of this server");
-      const content = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }))) as TicketContent;
-      const now = clock.now();
-      for (const [id, end] of taken) if (end <= now) taken.delete(id);
-      if (content.clientId !== caller.clientId) throw refused("is another client's");
-      if (caller.environments && !caller.environments.includes(content.environmentId)) throw refused("is of another environment");
-      if (content.expiresAt <= now) throw refused("has expired");
-      if (taken.has(content.id)) throw refused("was used");
+      const content = tickets.read(ticket, caller);
       const ofEnvironment = [...held.values()].filter((environmentId) => environmentId === content.environmentId).length;
       if (held.size >= MOST || ofEnvironment >= MOST_OF_ENVIRONMENT)
         throw new Failure(
@@ -260,7 +243,7 @@ export function createShells(options: ShellsOptions): Shells {
             hint: "End one of them; `svc pods` shows them.",
           },
         );
-      taken.set(content.id, content.expiresAt);
+      tickets.use(content);
       return hold({ ...content, withoutSecrets: content.withoutSecrets || !maySeeSecrets(caller) });
     },
 

@@ -20,6 +20,7 @@ import type { Benchmarks } from "../benchmarks/benchmarks.ts";
 import type { Statements } from "../catalog/statements.ts";
 import type { KeptCharts } from "../charts/kept-charts.ts";
 import type { Connections } from "../connections/create-connections.ts";
+import type { ContainerCapabilities } from "../containers/create-containers.ts";
 import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
@@ -197,6 +198,8 @@ export interface Platform {
   readonly evaluations: () => Promise<Evaluations>;
   /** Programs that people run by hand. */
   readonly shells: () => Promise<Shells>;
+  /** Programs of images, and what they keep. */
+  readonly containers: () => Promise<ContainerCapabilities>;
   /** Load on the query endpoint. */
   readonly benchmarks: () => Promise<Benchmarks>;
   /** Cells that are kept with what they gave, and the kernels that run them. */

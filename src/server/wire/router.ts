@@ -140,6 +140,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { openShell } = await import("./http/shells.ts");
     return ({ request, connection }) => openShell(platform, request, connection);
   },
+  "/v1/sandboxes/exec": async (platform) => {
+    const { openExec } = await import("./http/shells.ts");
+    return ({ request, connection }) => openExec(platform, request, connection);
+  },
   "/v1/traces": async (platform) => {
     const { receiveTraces } = await import("./http/otlp.ts");
     return ({ request, connection, share }) => receiveTraces(platform, request, connection, share);

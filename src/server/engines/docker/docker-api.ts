@@ -42,7 +42,7 @@ export interface DockerApi {
   readonly address: string;
   /** The answer to a call. Rejects with Failure when it is none of success. */
   call(path: string, call?: DockerCall): Promise<Response>;
-  /** The answer as JSON. Rejects with Failure. */
+  /** The answer as JSON; an empty one has no members. Rejects with Failure. */
   json(path: string, call?: DockerCall): Promise<JsonObject>;
   /** A connection that was turned into a stream of both ways. Rejects with Failure. */
   upgrade(path: string, json: JsonObject): Promise<{ readonly socket: Socket; readonly early: Uint8Array }>;
@@ -81,6 +81,7 @@ export function createDockerApi(path: string): DockerApi {
     call,
     async json(target, options) {
       const text = await boundedText(await call(target, options));
+      if (text === "") return {};
       try {
         return JSON.parse(text) as JsonObject;
       } catch {
@@ -107,7 +108,10 @@ export function createDockerApi(path: string): DockerApi {
           }
           const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head.toString("latin1", 0, end))?.[1] ?? 0);
           const early = head.subarray(end + 4);
-          if (status !== 101 && status !== 200) return fail(refusal(status, early.toString().replace(/^[\da-f]+\r\n/i, "")));
+          if (status !== 101 && status !== 200) {
+            fail(refusal(status, early.toString().replace(/^[\da-f]+\r\n/i, "")));
+            return;
+          }
           clearTimeout(timer);
           socket.pause();
           for (const [event, listener] of [

@@ -52,7 +52,7 @@ export function createDockerEngine(path: string): ContainerEngine {
       const id = String(made.Id);
       if (container.isRestricted && (await runtimeOf(api, of(id))) !== GVISOR) {
         await remove(id);
-        throw new Failure("unimplemented", "This container engine gives no container a kernel of its own.", {
+        throw new Failure("failed_precondition", "This container engine gives no container a kernel of its own.", {
           hint: `Install gVisor and register its runtime '${GVISOR}' with the engine, or leave --kernel-policy restricted out.`,
         });
       }

@@ -1,15 +1,18 @@
 /**
- * `GET /v1/shells`: the WebSocket of a shell. Who opens it is known by token and ticket before the
- * connection is upgraded; the shell ends with the credentials that it was opened with.
+ * `GET /v1/shells` and `GET /v1/sandboxes/exec`: the WebSockets of shells, and of commands in
+ * sandboxes. Who opens one is known by token and ticket before the connection is upgraded; the
+ * program ends with the credentials that it was opened with.
  */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { readShellRequest, readStreamMessage, type ShellEvent, STDIN_WINDOW, streamMessage } from "../../../domain/shell-frames.ts";
 import { authorize } from "../../access/authorize.ts";
+import type { Caller } from "../../access/tokens.ts";
+import type { Sandboxes } from "../../containers/sandboxes.ts";
 import { Failure } from "../../failure.ts";
 import type { Log } from "../../log.ts";
-import type { ShellProcess } from "../../shells/shell-process.ts";
+import type { RunningProgram } from "../../shells/shell-process.ts";
 import type { Shell } from "../../shells/shells.ts";
 import type { Connection } from "../connection.ts";
 import type { Platform } from "../platform.ts";
@@ -30,14 +33,33 @@ const MOST_WAITING = 16 * 1024 * 1024;
 const MOST_EARLY = 1_000;
 const NORMAL = 1000;
 
-/** Answers a request for the WebSocket. */
-export async function openShell(platform: Platform, request: Request, connection: Connection): Promise<Response> {
+/** Answers a request for the WebSocket of a shell. */
+export function openShell(platform: Platform, request: Request, connection: Connection): Promise<Response> {
+  return open(platform, request, connection, { permission: Permission.SHELL, command: "svc shell", tickets: platform.shells });
+}
+
+/** Answers a request for the WebSocket of a command in a sandbox. */
+export function openExec(platform: Platform, request: Request, connection: Connection): Promise<Response> {
+  const tickets = async (): Promise<Pick<Sandboxes, "redeem">> => (await platform.containers()).sandboxes;
+  return open(platform, request, connection, { permission: Permission.CONTAINERS_WRITE, command: "svc sandbox exec", tickets });
+}
+
+/** What a WebSocket is opened for. */
+interface Opening {
+  readonly permission: Permission;
+  /** The command that opens it. */
+  readonly command: string;
+  readonly tickets: () => Promise<{ redeem(ticket: string, caller: Caller): Shell }>;
+}
+
+async function open(platform: Platform, request: Request, connection: Connection, opening: Opening): Promise<Response> {
   if (request.method !== "GET") return methodNotAllowed("GET");
-  const caller = await authorize(platform.callers, request.headers, Permission.SHELL);
-  if (!caller) throw new Error("shells need credentials");
+  const { command, permission, tickets } = opening;
+  const caller = await authorize(platform.callers, request.headers, permission);
+  if (!caller) throw new Error("programs need credentials");
   if (request.headers.get("upgrade")?.toLowerCase() !== "websocket" || !connection.upgrade)
-    return jsonError(426, "upgrade_required", "A shell is a WebSocket; `svc shell` opens one.", { upgrade: "websocket" });
-  const shell = (await platform.shells()).redeem(request.headers.get(TICKET_HEADER) ?? "", caller);
+    return jsonError(426, "upgrade_required", `This is a WebSocket; \`${command}\` opens one.`, { upgrade: "websocket" });
+  const shell = (await tickets()).redeem(request.headers.get(TICKET_HEADER) ?? "", caller);
   let stream: ReturnType<Platform["openStreams"]["open"]> | undefined;
   try {
     stream = platform.openStreams.open(caller, request.headers);
@@ -66,10 +88,10 @@ interface ShellSurroundings {
 /** The handler of a shell's WebSocket. */
 function createShellSocket(shell: Shell, { over, stopping, release, log }: ShellSurroundings): SocketHandler {
   let peer: SocketPeer | undefined;
-  let process: ShellProcess | undefined;
+  let process: RunningProgram | undefined;
   /** Bytes of input that were not taken yet, and messages that came before the program began. */
   let untaken = 0;
-  const early: ((process: ShellProcess) => void)[] = [];
+  const early: ((process: RunningProgram) => void)[] = [];
   let isHeld = false;
   let flows = Promise.withResolvers<void>();
   let idle: ReturnType<typeof setTimeout> | undefined;
@@ -127,7 +149,7 @@ function createShellSocket(shell: Shell, { over, stopping, release, log }: Shell
     await finish({ is: "exit", code });
   };
   /** What a message asks for; undefined for one that is none of a shell. */
-  const asked = (message: string | Uint8Array): ((process: ShellProcess) => void) | undefined => {
+  const asked = (message: string | Uint8Array): ((process: RunningProgram) => void) | undefined => {
     if (typeof message === "string") {
       const request = readShellRequest(message);
       if (request?.is === "resize") return ({ resize }) => resize(request.columns, request.rows);

@@ -15,7 +15,7 @@ import type { ProcessRecord } from "../../stores/metadata/processes.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
 
-const CLUSTER_ID = "clstr_local";
+export const CLUSTER_ID = "clstr_local";
 const CLUSTER_NAME = "local";
 /** Namespace of what belongs to no environment. */
 const SERVER_NAMESPACE = "server";

@@ -1,0 +1,80 @@
+/** Containers, sandboxes and volumes, which share the engine. */
+
+import type { KeyRing } from "../access/keys.ts";
+import type { CollectionParts } from "../documents/collection.ts";
+import type { ContainerEngine } from "../engines/container-engine.ts";
+import { findEngine } from "../engines/find-engine.ts";
+import type { LogRecorder } from "../logs/recorder.ts";
+import type { Secrets } from "../secrets/secrets.ts";
+import { createContainerRecords, hasEnded } from "./container-records.ts";
+import { type Containers, createContainers } from "./containers.ts";
+import { createSandboxes, type Sandboxes } from "./sandboxes.ts";
+import { createVolumes, type Volumes } from "./volumes.ts";
+
+/** The capabilities. */
+export interface ContainerCapabilities {
+  readonly containers: Containers;
+  readonly sandboxes: Sandboxes;
+  readonly volumes: Volumes;
+  /** Finds those again that ran when the server stopped. */
+  resume(): Promise<void>;
+  /** Ends and removes all of an environment. */
+  forget(environmentId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Makes the capabilities. */
+export function createContainerCapabilities(
+  options: CollectionParts & {
+    readonly env: Readonly<Record<string, string | undefined>>;
+    /** The home folder of the user who runs the server. */
+    readonly home: string;
+    /** Folder of the volumes. */
+    readonly folder: string;
+    readonly secrets: () => Promise<Pick<Secrets, "variables">>;
+    readonly halted: (environmentId: string) => AbortSignal;
+    readonly logs: LogRecorder;
+    readonly keys: KeyRing;
+    readonly node: string;
+  },
+): ContainerCapabilities {
+  const { env, home, halted, keys, node, clock } = options;
+  const engine = lazyEngine(() => findEngine(env, home));
+  const records = createContainerRecords(options, "container");
+  const sandboxRecords = createContainerRecords(options, "sandbox");
+  const users = async (environmentId: string, volume: string): Promise<readonly string[]> =>
+    (await records.list(environmentId))
+      .filter((one) => !hasEnded(one) && one.spec.volumes.some((mount) => mount.volume === volume))
+      .map(({ name }) => name);
+  const volumes = createVolumes({ ...options, users });
+  const shared = { ...options, engine, volumes };
+  const containers = createContainers({ ...shared, records, kind: "container" });
+  const boxes = createContainers({ ...shared, records: sandboxRecords, kind: "sandbox" });
+  const sandboxes = createSandboxes({ containers: boxes, engine, halted, keys, node, clock });
+
+  return {
+    containers,
+    sandboxes,
+    volumes,
+    async resume() {
+      await Promise.all([containers.resume(), boxes.resume()]);
+    },
+    async forget(environmentId) {
+      await Promise.all([containers.forget(environmentId), boxes.forget(environmentId)]);
+      await volumes.forget(environmentId);
+    },
+    async close() {
+      await sandboxes.close();
+      await Promise.all([containers.close(), boxes.close(), volumes.close()]);
+    },
+  };
+}
+
+/** The engine, looked for again until it is found. */
+function lazyEngine(find: () => ContainerEngine): () => ContainerEngine {
+  let engine: ContainerEngine | undefined;
+  return () => {
+    engine ??= find();
+    return engine;
+  };
+}

@@ -1,0 +1,75 @@
+/** ContainerService: programs of images that the container engine runs. */
+
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
+import { type ContainerSchema, ContainerService, ContainerSpecSchema, ContainerStatus } from "../../../../gen/svc/v1/container_pb.ts";
+import { durationToMs, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
+import { resolveScope } from "../../access/scope.ts";
+import type { ContainerState, StoredContainer } from "../../containers/container-records.ts";
+import type { Containers } from "../../containers/containers.ts";
+import { Failure } from "../../failure.ts";
+import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
+import { callerOf } from "../interceptors.ts";
+import type { Platform } from "../platform.ts";
+import { CLUSTER_ID, checkCluster } from "./cluster.ts";
+
+const STATUSES = {
+  pending: ContainerStatus.PENDING,
+  running: ContainerStatus.RUNNING,
+  succeeded: ContainerStatus.SUCCEEDED,
+  failed: ContainerStatus.FAILED,
+  stopped: ContainerStatus.STOPPED,
+  lost: ContainerStatus.LOST,
+} as const satisfies Record<ContainerState, ContainerStatus>;
+
+/** Adds the service to a router. */
+export function register(router: ConnectRouter, platform: Platform): void {
+  const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
+    (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
+  const containers = async (): Promise<Containers> => (await platform.containers()).containers;
+
+  router.service(ContainerService, {
+    async runContainer({ spec, name, tags, lifetime, cluster }, context) {
+      if (cluster !== "") checkCluster(cluster);
+      const lifetimeMs = lifetime ? durationToMs(lifetime) : 0;
+      const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, lifetimeMs };
+      const container = await (await containers()).run({ ...wish, group: "", hasNetwork: true }, callerOf(context));
+      return { container: containerMessage(container) };
+    },
+
+    async getContainer({ container }, context) {
+      return { container: containerMessage(await (await containers()).get((await environmentOf(context)).id, named(container))) };
+    },
+
+    async listContainers(_request, context) {
+      return { containers: (await (await containers()).list((await environmentOf(context)).id)).map(containerMessage) };
+    },
+
+    async stopContainer({ container }, context) {
+      return { container: containerMessage(await (await containers()).stop((await environmentOf(context)).id, named(container), "")) };
+    },
+  });
+}
+
+/** A name or id that was given. Throws Failure invalid_argument for none. */
+export function named(idOrName: string): string {
+  if (idOrName === "") throw new Failure("invalid_argument", "There is neither an id nor a name.");
+  return idOrName;
+}
+
+/** The state of a container in the contract. */
+export function containerStatus({ status }: Pick<StoredContainer, "status">): ContainerStatus {
+  return STATUSES[status];
+}
+
+/** A container in the contract. */
+export function containerMessage(container: StoredContainer): MessageInitShape<typeof ContainerSchema> {
+  const { id, name, spec, tags, lifetimeMs, exitCode, message, createdAt, startedAt, endedAt, node, group } = container;
+  return {
+    ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster: CLUSTER_ID },
+    ...{ url: "", message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group },
+    ...(exitCode !== undefined && { exitCode }),
+    ...(startedAt !== undefined && { startedAt: msToTimestamp(startedAt) }),
+    ...(endedAt !== undefined && { endedAt: msToTimestamp(endedAt) }),
+  };
+}

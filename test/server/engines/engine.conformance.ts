@@ -1,0 +1,334 @@
+/** What every container engine must do. A driver passes by being named in `engines.test.ts`. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ContainerEngine, EngineOutput, NewContainer, NewExec } from "../../../src/server/engines/container-engine.ts";
+import { Failure } from "../../../src/server/failure.ts";
+import { eventually } from "../../harness/eventually.ts";
+import { TempFolder } from "../../harness/running-server.ts";
+
+/** A driver under test. */
+export interface EngineUnderTest {
+  readonly engine: ContainerEngine;
+  /** An image with busybox's programs. */
+  readonly image: string;
+  /** Names of all containers that the engine itself says are there. */
+  containers(): readonly string[];
+  close(): Promise<void>;
+}
+
+const TEST_MS = 120_000;
+
+/** The suite. */
+export function engineConformance(name: string, open: () => Promise<EngineUnderTest>): void {
+  describe(name, () => {
+    let under: EngineUnderTest;
+    let engine: ContainerEngine;
+    const folder = new TempFolder();
+    const { signal } = new AbortController();
+
+    beforeAll(async () => {
+      under = await open();
+      ({ engine } = under);
+    }, TEST_MS);
+    afterAll(async () => {
+      await under?.close();
+      folder[Symbol.dispose]();
+    }, TEST_MS);
+
+    const wanted = (more: Partial<NewContainer>): NewContainer => ({
+      ...{ name: `c-${crypto.randomUUID()}`, image: under.image, entrypoint: [], arguments: [], env: {}, labels: { suite: "engine" } },
+      ...{ cpus: undefined, memoryBytes: undefined, hasNetwork: false, port: undefined, mounts: [], isRestricted: false },
+      ...more,
+    });
+    /** Makes, starts and in the end removes a container. */
+    const withContainer = async <T>(more: Partial<NewContainer>, use: (id: string) => Promise<T>): Promise<T> => {
+      const id = await engine.create(wanted(more), signal);
+      try {
+        await engine.start(id);
+        return await use(id);
+      } finally {
+        await engine.remove(id);
+      }
+    };
+    const lines = async (id: string, after = 0): Promise<EngineOutput[]> => Array.fromAsync(engine.output(id, after, signal));
+    const shell = (script: string): Pick<NewContainer, "entrypoint" | "arguments"> => ({
+      entrypoint: ["/bin/sh"],
+      arguments: ["-c", script],
+    });
+    const refusal = async (call: Promise<unknown>): Promise<Failure> => {
+      const error: unknown = await call.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      if (error instanceof Failure) return error;
+      throw new Error(`no refusal: ${String(error)}`);
+    };
+
+    test("says what it is", async () => {
+      const { kind, version, address } = await engine.describe(signal);
+      expect([kind, version, address].every((text) => text !== "")).toBe(true);
+    });
+
+    test(
+      "a program's output, exit code and times are told",
+      async () => {
+        await withContainer(shell("echo out; echo err >&2; printf 'no end'; exit 3"), async (id) => {
+          await engine.waitForEnd(id, signal);
+          const { state, exitCode, startedAt = 0, endedAt = 0, labels } = (await engine.inspect(id)) ?? {};
+          expect([state, exitCode, labels?.suite, startedAt > 0 && startedAt <= endedAt]).toEqual(["exited", 3, "engine", true]);
+          const said = (await lines(id)).map(({ line, stream }) => `${stream} ${line}`);
+          expect(said.toSorted()).toEqual(["stderr err", "stdout no end", "stdout out"]);
+        });
+      },
+      TEST_MS,
+    );
+
+    test(
+      "output is followed while it comes, and not repeated after a time",
+      async () => {
+        await withContainer(shell("echo one; sleep 600"), async (id) => {
+          for await (const { at, line } of engine.output(id, 0, signal)) {
+            expect(line).toBe("one");
+            await engine.stop(id, 0);
+            expect(await lines(id, at)).toEqual([]);
+            break;
+          }
+        });
+      },
+      TEST_MS,
+    );
+
+    test(
+      "what it is given is there: arguments, variables, folders, and no network",
+      async () => {
+        const script = 'echo "$0 $1 $A"; echo kept > /data/file; ip -o link | wc -l';
+        const said = await withContainer(
+          {
+            entrypoint: ["/bin/sh", "-c", script],
+            arguments: ["zero", "o n e"],
+            env: { A: "b=c d" },
+            mounts: [{ source: folder.path, path: "/data" }],
+          },
+          async (id) => {
+            await engine.waitForEnd(id, signal);
+            return (await lines(id)).map(({ line }) => line.trim());
+          },
+        );
+        expect(said).toEqual(["zero o n e b=c d", "1"]);
+        expect(readFileSync(join(folder.path, "file"), "utf8")).toBe("kept\n");
+      },
+      TEST_MS,
+    );
+
+    test(
+      "a port is reached from this machine while it runs",
+      async () => {
+        const serving = shell("echo hello > /tmp/index.html; exec httpd -f -p 8080 -h /tmp");
+        await withContainer({ ...serving, hasNetwork: true, port: 8080 }, async (id) => {
+          const { address } = (await engine.inspect(id)) ?? {};
+          expect(address?.host).toBe("127.0.0.1");
+          await eventually(
+            async () =>
+              (await fetch(`http://${address?.host}:${address?.port}/`).then(
+                (one) => one.text(),
+                () => "",
+              )) === "hello\n",
+            "an answer of the container",
+          );
+          await engine.stop(id, 0);
+          expect((await engine.inspect(id))?.address).toBeUndefined();
+        });
+      },
+      TEST_MS,
+    );
+
+    test(
+      "a limit of memory ends what goes beyond it",
+      async () => {
+        const limited = { ...shell("x=0123456789abcdef; while :; do x=$x$x; done"), memoryBytes: 16 * 1024 * 1024 };
+        await withContainer(limited, async (id) => {
+          await engine.waitForEnd(id, signal);
+          const { exitCode, isOutOfMemory } = (await engine.inspect(id)) ?? {};
+          expect([exitCode === 0, isOutOfMemory]).toEqual([false, true]);
+        });
+      },
+      TEST_MS,
+    );
+
+    test(
+      "its use is measured while it runs",
+      async () => {
+        await withContainer(shell("while :; do :; done"), async (id) => {
+          await eventually(async () => ((await engine.use(id))?.cpuSeconds ?? 0) > 0.05, "processor time");
+          expect((await engine.use(id))?.memoryBytes).toBeGreaterThan(0);
+          await engine.stop(id, 0);
+          expect(await engine.use(id)).toBeUndefined();
+        });
+      },
+      TEST_MS,
+    );
+
+    test(
+      "stopping lets a program end by itself, and then does not",
+      async () => {
+        await withContainer(shell("trap 'echo ending; exit 0' TERM; echo ready; while :; do sleep 1 & wait $!; done"), async (id) => {
+          await eventually(async () => (await first(engine.output(id, 0, signal)))?.line === "ready", "its first line");
+          await engine.stop(id, 60_000);
+          expect([(await engine.inspect(id))?.exitCode, (await lines(id)).at(-1)?.line]).toEqual([0, "ending"]);
+        });
+        await withContainer(shell("trap '' TERM; echo ready; while :; do sleep 1; done"), async (id) => {
+          await eventually(async () => (await first(engine.output(id, 0, signal)))?.line === "ready", "its first line");
+          await engine.stop(id, 1_000);
+          expect((await engine.inspect(id))?.exitCode).toBe(137);
+        });
+      },
+      TEST_MS,
+    );
+
+    test(
+      "those with a label are listed, running or not",
+      async () => {
+        const labels = { mark: crypto.randomUUID() };
+        await withContainer({ ...shell("sleep 600"), labels }, async (running) =>
+          withContainer({ ...shell("true"), labels }, async (ended) => {
+            await engine.waitForEnd(ended, signal);
+            const found = await engine.list("mark", labels.mark);
+            expect(found.map(({ id, state }) => [id, state]).toSorted()).toEqual(
+              [
+                [running, "running"],
+                [ended, "exited"],
+              ].toSorted(),
+            );
+          }),
+        );
+      },
+      TEST_MS,
+    );
+
+    test(
+      "what is not there is told apart from what is refused, and leaves nothing",
+      async () => {
+        const before = under.containers();
+        const missing = await refusal(engine.create(wanted({ image: "localhost/none:none" }), signal));
+        expect([missing.kind, missing.message]).toEqual(["not_found", expect.stringContaining("There is no image 'localhost/none:none'")]);
+        const id = await engine.create(wanted({ entrypoint: ["/no/such/program"] }), signal);
+        const unstartable = await refusal(engine.start(id));
+        expect([unstartable.kind, unstartable.message]).toEqual(["invalid_argument", expect.stringContaining("/no/such/program")]);
+        await engine.remove(id);
+        expect(await engine.inspect(id)).toBeUndefined();
+        await engine.remove(id);
+        await engine.stop(id, 0);
+        await engine.waitForEnd(id, signal);
+        expect(await lines(id)).toEqual([]);
+        expect(under.containers()).toEqual(before);
+      },
+      TEST_MS,
+    );
+
+    describe("a command", () => {
+      let id: string;
+      beforeAll(async () => {
+        id = await engine.create(
+          wanted({ ...shell("trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"), env: { A: "of all" } }),
+          signal,
+        );
+        await engine.start(id);
+      }, TEST_MS);
+      afterAll(() => engine.remove(id), TEST_MS);
+
+      const run = async (argv: readonly string[], more: Partial<NewExec> = {}, input?: string) => {
+        const said = { stdout: "", stderr: "" };
+        let taken = 0;
+        const program = await engine.exec(id, {
+          ...{ argv, workdir: "", env: {}, terminal: undefined },
+          onOutput: (stream, bytes) => {
+            said[stream] += Buffer.from(bytes).toString("latin1");
+          },
+          onTaken: (bytes) => {
+            taken += bytes;
+          },
+          ...more,
+        });
+        if (input !== undefined) program.write(Buffer.from(input));
+        if (input !== undefined) program.endInput();
+        return { program, said, taken: () => taken };
+      };
+
+      test(
+        "has its streams and its exit code",
+        async () => {
+          const { program, said, taken } = await run(["/bin/sh", "-c", "cat; echo err >&2; exit 7"], {}, "typed\n");
+          expect([await program.ended, said, taken()]).toEqual([7, { stdout: "typed\n", stderr: "err\n" }, 6]);
+        },
+        TEST_MS,
+      );
+
+      test(
+        "passes megabytes through, whole",
+        async () => {
+          const input = "0123456789abcdef".repeat(131_072);
+          const { program, said } = await run(["cat"], {}, input);
+          expect([await program.ended, said.stdout === input]).toEqual([0, true]);
+        },
+        TEST_MS,
+      );
+
+      test(
+        "has its folder and variables, and those of the container",
+        async () => {
+          const { program, said } = await run(["/bin/sh", "-c", "pwd; echo $A, $B"], { workdir: "/bin", env: { B: "of this" } }, "");
+          expect([await program.ended, said.stdout]).toEqual([0, "/bin\nof all, of this\n"]);
+        },
+        TEST_MS,
+      );
+
+      test(
+        "has a terminal of the size that is wanted, and is told of another",
+        async () => {
+          const { program, said } = await run(["/bin/sh"], { terminal: { columns: 91, rows: 33 } });
+          program.write(Buffer.from("stty size\n"));
+          await eventually(() => said.stdout.includes("33 91"), "its size");
+          program.resize(72, 21);
+          await eventually(() => {
+            program.write(Buffer.from("stty size\n"));
+            return said.stdout.includes("21 72");
+          }, "its new size");
+          program.write(Buffer.from("exit 5\n"));
+          expect(await program.ended).toBe(5);
+        },
+        TEST_MS,
+      );
+
+      test(
+        "is killed with all that it started",
+        async () => {
+          const { program, said } = await run(["/bin/sh", "-c", "sleep 7777 & echo begun; sleep 7777"]);
+          await eventually(() => said.stdout.includes("begun"), "its beginning");
+          await program.kill();
+          expect(await program.ended).toBe(137);
+          const { program: look, said: seen } = await run(["/bin/sh", "-c", "ps -o args | grep -c '^sleep 7777'"], {}, "");
+          await look.ended;
+          expect(seen.stdout.trim()).toBe("0");
+        },
+        TEST_MS,
+      );
+
+      test(
+        "that is not there is told",
+        async () => {
+          const { program, said } = await run(["no-such-program"], {}, "");
+          expect([await program.ended, said.stderr + said.stdout]).toEqual([127, expect.stringContaining("no-such-program")]);
+        },
+        TEST_MS,
+      );
+    });
+  });
+}
+
+/** The first line; undefined when there is none. */
+async function first(output: AsyncIterable<EngineOutput>): Promise<EngineOutput | undefined> {
+  for await (const line of output) return line;
+  return undefined;
+}
