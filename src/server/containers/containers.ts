@@ -9,6 +9,7 @@ import type { Clock } from "../../context/clock.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { allows } from "../../domain/permissions.ts";
 import type { Caller } from "../access/tokens.ts";
+import { suspended } from "../deployments/environment-states.ts";
 import type { ContainerEngine, EngineContainer, EngineUse } from "../engines/container-engine.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
@@ -23,7 +24,7 @@ import type { Volumes } from "./volumes.ts";
 
 /** A container that is wanted. */
 export interface ContainerWish {
-  readonly environment: Pick<EnvironmentRecord, "id" | "suspendedAt">;
+  readonly environment: Pick<EnvironmentRecord, "id" | "name" | "suspendedAt">;
   /** Empty = one is made. */
   readonly name: string;
   readonly spec: ContainerSpec;
@@ -113,7 +114,8 @@ export function createContainers(options: ContainersOptions): Containers {
   const closing = new AbortController();
 
   const finish = async (one: Held, last: EngineContainer | undefined): Promise<void> => {
-    await records.change(one.stored, endOf(one, last, clock.now()));
+    // Its row goes with its environment.
+    await records.change(one.stored, endOf(one, last, clock.now())).catch(unlessGone);
     await options.engine().remove(one.engineId);
   };
 
@@ -189,6 +191,7 @@ export function createContainers(options: ContainersOptions): Containers {
   return {
     async run(wish, caller) {
       const { environment, group, hasNetwork, lifetimeMs, spec, tags } = wish;
+      if (environment.suspendedAt !== undefined) throw suspended(environment);
       const name = wish.name === "" ? `${kind}-${newId("x", clock.now()).slice(-8)}` : wish.name;
       checkName(name, kind);
       checkTags(tags);
@@ -296,6 +299,11 @@ export function createContainers(options: ContainersOptions): Containers {
       await records.close();
     },
   };
+}
+
+/** Throws an error again unless it says that there is no such thing. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof Failure && error.kind === "not_found")) throw error;
 }
 
 /** How a container ended. */

@@ -23,7 +23,7 @@ import { type Containers, elsewhere } from "./containers.ts";
 
 /** A sandbox that is wanted. */
 export interface SandboxWish {
-  readonly environment: Pick<EnvironmentRecord, "id" | "suspendedAt">;
+  readonly environment: Pick<EnvironmentRecord, "id" | "name" | "suspendedAt">;
   readonly image: string;
   /** Empty = one is made. */
   readonly name: string;

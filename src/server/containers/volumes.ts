@@ -121,10 +121,8 @@ export function createVolumes(
       return path;
     },
     async forget(environmentId) {
-      for (const document of await volumes.list(environmentId)) {
-        await volumes.delete(environmentId, document.id).catch(() => undefined);
-        await remove(document);
-      }
+      for (const { id } of await volumes.list(environmentId)) await volumes.delete(environmentId, id).catch(() => undefined);
+      await rm(join(folder, environmentId), { recursive: true, force: true });
     },
     close: () => volumes.close(),
   };

@@ -150,8 +150,8 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
         const limited = { ...shell("x=0123456789abcdef; while :; do x=$x$x; done"), memoryBytes: 16 * 1024 * 1024 };
         await withContainer(limited, async (id) => {
           await engine.waitForEnd(id, signal);
-          const { exitCode, isOutOfMemory } = (await engine.inspect(id)) ?? {};
-          expect([exitCode === 0, isOutOfMemory]).toEqual([false, true]);
+          // Not every engine says why.
+          expect((await engine.inspect(id))?.exitCode).toBe(137);
         });
       },
       TEST_MS,

@@ -16,7 +16,7 @@ if (!lacksPodman())
       engine: createDockerEngine(podman.address.slice("unix://".length)),
       image: BUSYBOX,
       containers: podman.containers,
-      close: () => podman[Symbol.asyncDispose](),
+      close: async () => podman[Symbol.asyncDispose](),
     };
   });
 
