@@ -63,7 +63,7 @@ export interface ReplicaSetParts {
   /** Processors of this machine. */
   readonly processors: number;
   readonly pace: Pace;
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds. */
   readonly now: () => number;
   readonly log: Log;
 }

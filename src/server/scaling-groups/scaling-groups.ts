@@ -36,7 +36,7 @@ export interface GroupWish {
 export interface KnownGroup {
   readonly group: Group;
   readonly state: GroupState;
-  /** Newest first. */
+  /** Those that run, then the last ones that have ended. */
   readonly replicas: readonly StoredContainer[];
 }
 
@@ -73,11 +73,15 @@ export interface ScalingGroupsOptions extends CollectionParts {
   readonly node: string;
   /** Default: that of a server. */
   readonly pace?: Partial<Pace>;
+  /** Milliseconds; default: of a clock that nobody sets. */
+  readonly now?: () => number;
 }
 
 const DEFAULT_TARGET_CPU = 80;
 const MOST_REPLICAS = 100;
 const GENERATION_LENGTH = 4;
+/** Replicas that have ended which are shown: their ends say why a group fails. */
+const SHOWN_ENDED = 5;
 
 /** Makes the capability. */
 export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroups {
@@ -100,7 +104,7 @@ export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroup
     check: healthCheck,
     processors: availableParallelism(),
     pace: { ...PACE, ...options.pace },
-    now: () => clock.now(),
+    now: options.now ?? (() => performance.now()),
     log,
     wishOf: async (group: Group) => ({ environment: await environmentOf(group.scope), spec: await wholeSpec(sealer, group) }),
   };
@@ -139,7 +143,8 @@ export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroup
   };
 
   const known = async (group: Group, containersOf: readonly StoredContainer[]): Promise<KnownGroup> => {
-    const replicas = containersOf.filter((one) => one.group === group.id);
+    const all = containersOf.filter((one) => one.group === group.id);
+    const replicas = [...all.filter((one) => !hasEnded(one)), ...all.filter(hasEnded).slice(0, SHOWN_ENDED)];
     return { group, replicas, state: sets.get(group.id)?.state() ?? stateElsewhere(group, replicas, node) };
   };
 
