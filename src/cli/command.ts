@@ -58,8 +58,8 @@ export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = Fl
   readonly needs?: readonly Need[];
   readonly args?: A;
   readonly flags?: F;
-  /** Words after `--` are taken (container run, sandbox exec). Default: they are an error. */
-  readonly takesRest?: boolean;
+  /** What words after `--` are. Absent = they are arguments like any other. */
+  readonly takesRest?: string;
   /** Checks rules between flags. Throws UsageError. */
   check?(input: Input<A, F>, context: Context): void;
   /**

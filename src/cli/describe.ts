@@ -33,6 +33,8 @@ export interface ArgInfo {
   readonly variadic: boolean;
   readonly meaning: string;
   readonly values?: readonly string[];
+  /** Whether it stands behind `--`. */
+  readonly behindDashes?: true;
 }
 
 /** A command's or a group's description. */
@@ -89,8 +91,17 @@ export function describeGlobals(): FlagInfo[] {
   return describeFlags(globalFlags);
 }
 
-function describeArgs(args: ArgSpecs = {}): ArgInfo[] {
-  return Object.entries(args).map(([name, { required, variadic, meaning, values }]) => ({ name, required, variadic, meaning, values }));
+function describeArgs({ args = {}, takesRest }: AnyCommand): ArgInfo[] {
+  return [
+    ...Object.entries(args as ArgSpecs).map(([name, { required, variadic, meaning, values }]) => ({
+      name,
+      required,
+      variadic,
+      meaning,
+      values,
+    })),
+    ...(takesRest === undefined ? [] : [{ name: "arg", required: false, variadic: true, meaning: takesRest, behindDashes: true as const }]),
+  ];
 }
 
 function describeExample(example: Example): { run: string; does?: string } {
@@ -146,7 +157,7 @@ export function describeCommand(tree: Tree, path: readonly string[], command: An
   return {
     ...describeEntry(tree, path),
     description: command.description,
-    args: describeArgs(command.args as ArgSpecs | undefined),
+    args: describeArgs(command),
     flags: describeFlags(command.flags as FlagSpecs | undefined),
     examples: command.examples.map(describeExample),
   };

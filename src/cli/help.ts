@@ -175,7 +175,9 @@ function wrapParagraph(paragraph: string, width: number): string[] {
 }
 
 function usageOf(info: CommandInfo): string {
-  return argumentUsage(Object.fromEntries(info.args.map((arg) => [arg.name, arg])));
+  const usage = argumentUsage(Object.fromEntries(info.args.filter(({ behindDashes }) => !behindDashes).map((arg) => [arg.name, arg])));
+  const rest = info.args.filter(({ behindDashes }) => behindDashes).map(({ name }) => `[-- <${name}>...]`);
+  return [usage, ...rest].filter((part) => part !== "").join(" ");
 }
 
 function argumentRow(arg: CommandInfo["args"][number]): Row {

@@ -92,8 +92,8 @@ function commandSections(command: CommandInfo, several: boolean): string[] {
 }
 
 function synopsis(command: CommandInfo): string {
-  const args = command.args.map(({ name, required, variadic }) => {
-    const word = `${italic(name)}${variadic ? "..." : ""}`;
+  const args = command.args.map(({ behindDashes, name, required, variadic }) => {
+    const word = `${behindDashes ? "-- " : ""}${italic(name)}${variadic ? "..." : ""}`;
     return required ? word : `[${word}]`;
   });
   return [bold(`svc ${command.path}`), ...args, ...(command.flags.length > 0 ? [`[${italic("flag")}...]`] : [])].join(" ");

@@ -46,7 +46,7 @@ export interface ParseSpec {
   readonly path: string;
   readonly args?: ArgSpecs;
   readonly flags?: FlagSpecs;
-  readonly takesRest?: boolean;
+  readonly takesRest?: string;
 }
 
 /** A parsed command line. */
@@ -226,7 +226,7 @@ export function parse(
   }
 
   const rest = scanned.rest ?? [];
-  const positionals = spec.takesRest ? scanned.positionals : [...scanned.positionals, ...rest];
+  const positionals = spec.takesRest !== undefined ? scanned.positionals : [...scanned.positionals, ...rest];
   assignArguments(spec, positionals, input);
   if (scanned.positionals.length > 0 || scanned.rest) canonical.push("--", ...scanned.positionals, ...rest);
   const warnings = [...first.values()].flatMap(({ entry, typed, text }) => {
@@ -235,7 +235,7 @@ export function parse(
       ? []
       : `a secret on the command line (${typed}) can be seen by other programs and stays in the shell's history; ${secret} avoids that`;
   });
-  return { input: { ...input, rest: spec.takesRest ? rest : [] }, globals, canonical, dir, warnings };
+  return { input: { ...input, rest: spec.takesRest !== undefined ? rest : [] }, globals, canonical, dir, warnings };
 }
 
 /**

@@ -47,16 +47,10 @@ async function pairsOfFile(machine: Context["machine"], file: string): Promise<[
   return readPairs(content, file);
 }
 
-/** Variables of a comma list: a comma parts them where a further KEY= follows. */
-export function variablesOfList(texts: readonly string[]): Omit<ContainerVariable, "$typeName" | "$unknown">[] {
-  const pairs = texts.flatMap((text) => text.split(/,(?=[A-Za-z_][A-Za-z0-9_]*=)/));
-  const named = new Map(
-    pairs.map((pair) => {
-      const at = pair.indexOf("=");
-      if (at < 1) throw new UsageError(`'${pair.slice(0, 50)}' is no KEY=VALUE`);
-      return [pair.slice(0, at), pair.slice(at + 1)];
-    }),
-  );
+/** Variables of comma lists: a comma parts them where a further KEY= follows. */
+export function variablesOfLists(lists: readonly (readonly [string, string])[]): Omit<ContainerVariable, "$typeName" | "$unknown">[] {
+  const pairs = lists.flatMap(([name, value]) => `${name}=${value}`.split(/,(?=[A-Za-z_][A-Za-z0-9_]*=)/));
+  const named = new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
   return [...named].map(([name, value]) => ({ name, source: { case: "value" as const, value } }));
 }
 

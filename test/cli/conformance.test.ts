@@ -79,7 +79,11 @@ test.each(groups.map(({ path, entry }) => [path.join(" "), entry] as const))(
       const found = resolve(commandTree, shellWords(line).slice(1));
       const command = (await found.entry?.load?.())?.default;
       expect([line, found.path.join(" ").startsWith(`${path} `), stdout.includes(line)]).toEqual([line, true, true]);
-      parse({ path: line, args: command?.args, flags: command?.flags }, found, { now: 0, cwd: "/", homeDir: "/" });
+      parse({ path: line, args: command?.args, flags: command?.flags, takesRest: command?.takesRest }, found, {
+        now: 0,
+        cwd: "/",
+        homeDir: "/",
+      });
     }
   },
 );
@@ -186,12 +190,14 @@ const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--name": ["secret delete", "integration delete", "benchmark download"],
   "--pod": ["shell"],
   "--python": ["notebook kernel install"],
-  "--tags": ["delete"],
+  "--tags": ["delete", "container run", "scaling-group create"],
   "--namespace": ["kube events list"],
   "--time": ["offline-query"],
   "--end": ["monitors silence"],
   "--output": ["metrics query"],
   "--metadata": ["eval trigger"],
+  "--secret": ["container run", "scaling-group create"],
+  "--timeout": ["sandbox create", "sandbox exec"],
 };
 
 test("a flag's name has one type everywhere", () => {

@@ -136,7 +136,7 @@ describe("values", () => {
   });
 
   test("words after -- stay untouched where a command takes them", () => {
-    const parsed = run(["name", "--", "ls", "-la", "--", "--json"], [], { path: "x", args: { name: arg("n") }, takesRest: true });
+    const parsed = run(["name", "--", "ls", "-la", "--", "--json"], [], { path: "x", args: { name: arg("n") }, takesRest: "a command" });
     expect(parsed.input.name).toBe("name");
     expect(parsed.input.rest).toEqual(["ls", "-la", "--", "--json"]);
     expect(parsed.globals.json).toBeUndefined();

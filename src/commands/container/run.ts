@@ -56,7 +56,7 @@ export default defineCommand({
     },
   ],
   needs: ["session"],
-  takesRest: true,
+  takesRest: "arguments of the program",
   flags,
   check({ port, grpc, authenticated, awaitRunning, awaitTimeout, volume, private: isPrivate }) {
     checkPort(port);

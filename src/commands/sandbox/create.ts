@@ -1,14 +1,16 @@
 import type { Sandbox } from "../../../gen/svc/v1/sandbox_pb.ts";
 import { defineCommand, type InputOf } from "../../cli/command.ts";
-import { bool, int, list, text } from "../../cli/flag.ts";
+import { bool, int, keyValue, list, text } from "../../cli/flag.ts";
 import type { Context } from "../../context/context.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { resourceFields } from "../../output/message-view.ts";
 import { containerState } from "../container/container-view.ts";
-import { imageFlags, variablesOfList } from "../container-flags.ts";
+import { imageFlags, variablesOfLists } from "../container-flags.ts";
 import { checkExec, runExec } from "./exec-flags.ts";
 
-/** A sandbox that was made, or how the command ended that was run in it, which has shown its output. */
+/**
+ * A sandbox that was made, or how the command ended that was run in it, which has shown its output.
+ */
 interface Created {
   readonly sandbox?: Sandbox;
   readonly exitCode: number;
@@ -17,11 +19,11 @@ interface Created {
 const flags = {
   ...imageFlags,
   name: text("name, of a-z, 0-9 and -; left out: one is made", { aliases: ["-n"], placeholder: "<name>" }),
-  env: list(text("variable of all its commands: KEY=VALUE, several separated by commas", { aliases: ["-e"], placeholder: "<KEY=VALUE>" })),
+  env: list(keyValue("variable of all its commands: KEY=VALUE, several separated by commas", { aliases: ["-e"] })),
   exec: text("command that is run in it at once; its arguments follow --", { placeholder: "<program>" }),
   interactive: bool("with --exec: give it a terminal", { aliases: ["-t", "--tty"] }),
   workdir: text("with --exec: working directory, an absolute path", { placeholder: "<path>" }),
-  execEnv: list(text("with --exec: variable of this command alone", { placeholder: "<KEY=VALUE>" })),
+  execEnv: list(keyValue("with --exec: variable of this command alone")),
   timeout: int("with --exec: seconds after which it is killed, with exit code 124", { placeholder: "<seconds>" }),
 };
 
@@ -35,14 +37,13 @@ export default defineCommand({
     { run: "svc sandbox create --image docker.io/library/python:3.13 --exec python -- -c 'print(6 * 7)'", does: "With a command" },
   ],
   needs: ["session"],
-  takesRest: true,
+  takesRest: "arguments of --exec",
   flags,
-  check({ exec, interactive, workdir, execEnv, timeout, env, rest }, context) {
+  check({ exec, interactive, workdir, execEnv, timeout, rest }, context) {
     if (exec === undefined) {
       if (interactive || workdir !== undefined || execEnv.length > 0 || timeout !== undefined || rest.length > 0)
         throw new UsageError("--interactive, --workdir, --exec-env, --timeout and words after -- need --exec");
     } else checkExec({ timeout, tty: interactive }, context);
-    variablesOfList([...env, ...execEnv]);
   },
   run: (context, input) => run(context, input),
   exitCode: ({ exitCode }) => exitCode,
@@ -57,7 +58,7 @@ export default defineCommand({
 async function run(context: Context, input: InputOf<typeof flags> & { readonly rest: readonly string[] }): Promise<Created> {
   const { image, name = "", cpu = "", memory = "", env, exec, rest, workdir, execEnv, timeout, interactive } = input;
   const { sandbox, warnings } = await (await context.api.sandboxes()).createSandbox({
-    ...{ image, name, cpu, memory, environment: variablesOfList(env) },
+    ...{ image, name, cpu, memory, environment: variablesOfLists(env) },
   });
   for (const warning of warnings) context.progress.warn(warning);
   if (!sandbox) throw new CliError("the server made no sandbox", { code: "broken_answer" });

@@ -2,7 +2,7 @@
 
 import type { Context } from "../../context/context.ts";
 import { UsageError } from "../../errors/cli-error.ts";
-import { variablesOfList } from "../container-flags.ts";
+import { variablesOfLists } from "../container-flags.ts";
 
 /** A command that is to be run. */
 export interface WantedExec {
@@ -10,8 +10,7 @@ export interface WantedExec {
   readonly sandbox: string;
   readonly command: readonly string[];
   readonly workdir: string | undefined;
-  /** `KEY=VALUE`, or several with commas. */
-  readonly env: readonly string[];
+  readonly env: readonly (readonly [string, string])[];
   /** Seconds. */
   readonly timeout: number | undefined;
   readonly tty: boolean;
@@ -33,7 +32,7 @@ export async function runExec({ api, attach, http, io, signal }: Context, wanted
     await import("../../shell-client/debug-log.ts"),
   ];
   const { path, ticket } = await sandboxes.openExec({
-    ...{ sandbox, command: [...command], workdir, environment: variablesOfList(env), timeoutSeconds: timeout },
+    ...{ sandbox, command: [...command], workdir, environment: variablesOfLists(env), timeoutSeconds: timeout },
     ...(tty && { terminal: true, columns: io.width, rows: io.height }),
   });
   const socket = await http.openSocket(path, { "svc-shell-ticket": ticket });

@@ -1,5 +1,5 @@
 import { defineCommand } from "../../cli/command.ts";
-import { bool, int, list, optionalArg, text } from "../../cli/flag.ts";
+import { bool, int, keyValue, list, optionalArg, text } from "../../cli/flag.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
 import { checkExec, runExec } from "./exec-flags.ts";
@@ -20,11 +20,11 @@ export default defineCommand({
     { run: "svc sandbox exec try --timeout 10 --env MODE=fast -- python main.py < rows.csv", does: "Input, a variable and a limit" },
   ],
   needs: ["session"],
-  takesRest: true,
+  takesRest: "the command",
   args: { sandbox: optionalArg("id or name of the sandbox") },
   flags: {
     workdir: text("working directory, an absolute path", { placeholder: "<path>" }),
-    env: list(text("variable: KEY=VALUE, several separated by commas", { aliases: ["-e"], placeholder: "<KEY=VALUE>" })),
+    env: list(keyValue("variable: KEY=VALUE, several separated by commas", { aliases: ["-e"] })),
     timeout: int("seconds after which it is killed, with exit code 124", { placeholder: "<seconds>" }),
     tty: bool("give it a terminal", { aliases: ["-t", "--interactive"] }),
     stdin: bool("input is always passed on; kept for -it", { default: true, aliases: ["-i"] }),

@@ -4,7 +4,7 @@ export default defineGroup({
   summary: "Run commands in containers without a network",
   category: "Server and account",
   examples: [
-    "svc sandbox create --image docker.io/library/python:3.13 --name try",
+    "svc sandbox create --image python:3.13 --name try",
     { run: "svc sandbox exec try -- python -c 'print(6 * 7)'", does: "A command, with its exit code" },
     "svc sandbox list",
     "svc sandbox terminate --name try",

@@ -58,7 +58,7 @@ export function resourceLimits({ cpu, memory }: { readonly cpu: string; readonly
   return { cpus, memoryBytes: memoryBytes === undefined ? undefined : Math.floor(memoryBytes) };
 }
 
-/** Throws Failure invalid_argument for an image that is none, and failed_precondition for `host:`. */
+/** Throws Failure invalid_argument for what is no image, failed_precondition for `host:`. */
 export function checkImage(image: string): void {
   if (image === "" || image.length > MAX_IMAGE || !/^[\w][\w.:/@+-]*$/.test(image))
     refuse(`${JSON.stringify(image.slice(0, 100))} is no image.`, "For example docker.io/library/busybox:1.36.");

@@ -41,7 +41,7 @@ export interface ContainerWish {
 export interface Containers {
   /** Makes and starts one. Rejects with Failure; nothing is left in the engine then. */
   run(wish: ContainerWish, caller: Caller): Promise<StoredContainer>;
-  /** Ends one and removes its disk. Rejects with Failure. @param why for people; empty = on request */
+  /** Ends one and removes its disk. Rejects with Failure. @param why for people; may be empty */
   stop(environmentId: string, idOrName: string, why: string): Promise<StoredContainer>;
   /** By id, or by the name of one that has not ended, else of the newest of the name. */
   find(environmentId: string, idOrName: string): Promise<StoredContainer | undefined>;

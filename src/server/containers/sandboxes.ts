@@ -75,7 +75,7 @@ const MOST_WAITING = 1_000;
 const MAX_TIMEOUT_SECONDS = 7 * 86_400;
 /** Exit code of what took too long, as `timeout` has it. */
 const TIMED_OUT = 124;
-/** What a sandbox runs until it is terminated: a shell that waits, and ends at once when it is told to. */
+/** What a sandbox runs until it is terminated: a shell that waits, and ends when it is told to. */
 const WAITING = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"];
 
 /** Makes the capability. */

@@ -81,7 +81,7 @@ export function createVolumes(
   const remove = async (document: Document<VolumeContent>): Promise<void> => {
     if (document.content.node !== node) return;
     const path = pathOf(document);
-    // Out of the way at once, so that a removal that is cut off leaves nothing that looks like a volume.
+    // Out of the way at once: a removal that is cut off leaves nothing that looks like a volume.
     const leaving = `${path}.removed`;
     await rename(path, leaving).catch(() => undefined);
     await rm(leaving, { recursive: true, force: true });
@@ -128,7 +128,7 @@ export function createVolumes(
   };
 }
 
-/** Makes a folder that any user of a container may write to, in one that only the server may enter. */
+/** Makes a folder that any user of a container may write to, in one that the server alone enters. */
 async function makeFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   if (await mkdir(path).then(() => true, isThere)) await chmod(path, 0o777);
@@ -146,7 +146,7 @@ function elsewhere({ name, node }: Volume): Failure {
   });
 }
 
-/** Bytes of the files below a folder; links are not followed, and what vanishes meanwhile is left out. */
+/** Bytes of the files below a folder; links are not followed. */
 async function sizeOf(path: string): Promise<number> {
   let bytes = 0;
   let count = 0;

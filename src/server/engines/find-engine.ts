@@ -1,4 +1,6 @@
-/** The container engine of this machine: where the server's operator says it is, or its usual sockets. */
+/**
+ * The container engine of this machine: where the server's operator says it is, or at a usual socket.
+ */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

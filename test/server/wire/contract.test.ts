@@ -84,12 +84,12 @@ describe("the contract", () => {
     }
   });
 
-  test("only those who may query, deploy, store data, or set secrets or settings send bodies that take room of others", () => {
+  test("only those who may query, deploy, store data, run containers, or set secrets or settings send bodies that take room", () => {
     for (const method of methods) {
       if (getOption(method, max_body_bytes) <= SHORT_BODY_BYTES) continue;
       expect([
         ...[Permission.QUERY_ONLINE, Permission.QUERY_OFFLINE, Permission.DATA_WRITE],
-        ...[Permission.DEPLOY, Permission.SECRETS_WRITE, Permission.SETTINGS_WRITE],
+        ...[Permission.DEPLOY, Permission.SECRETS_WRITE, Permission.SETTINGS_WRITE, Permission.CONTAINERS_WRITE],
       ]).toContain(getOption(method, permission));
     }
   });

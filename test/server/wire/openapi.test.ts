@@ -27,7 +27,7 @@ const documentOf = async () => (await (await fetch(`${server.url}/v1/openapi.jso
 /** Endpoints that are no part of the API: pages, protocols of their own, addresses that are handed out. */
 const OTHERS = [
   ...["/", "/docs", "/docs/", "/v1/", "/login/oidc", "/login/oidc/callback", "/metrics", "/v1/objects/"],
-  ...["/v1/traces", "/v1/logs", "/v1/metrics", "/v1/shells", "/mcp"],
+  ...["/v1/traces", "/v1/logs", "/v1/metrics", "/v1/shells", "/v1/sandboxes/exec", "/mcp"],
   ...["/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp"],
 ];
 

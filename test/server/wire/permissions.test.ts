@@ -37,6 +37,7 @@ const OPENED_BY: Readonly<Record<number, PermissionName>> = {
   [Permission.DATA_WRITE]: "data.write",
   [Permission.TELEMETRY_WRITE]: "telemetry.write",
   [Permission.SHELL]: "shell",
+  [Permission.CONTAINERS_WRITE]: "containers.write",
 };
 
 /** Permissions that credentials cannot use that are limited to some environments. */
@@ -59,6 +60,7 @@ const HTTP: Readonly<
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },
   "/v1/shells": { method: "GET", opensTo: "shell" },
+  "/v1/sandboxes/exec": { method: "GET", opensTo: "containers.write" },
   "/v1/traces": { method: "POST", opensTo: "telemetry.write" },
   "/v1/logs": { method: "POST", opensTo: "telemetry.write" },
   "/v1/metrics": { method: "POST", opensTo: "telemetry.write" },

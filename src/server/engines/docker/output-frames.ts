@@ -6,7 +6,7 @@
 const HEAD = 8;
 const STDERR = 2;
 
-/** Reads frames from pieces of a stream. Bytes are handed on as they come, before a frame is whole. */
+/** Reads frames from pieces of a stream. Bytes are handed on before their frame is whole. */
 export class OutputFrames {
   #head = new Uint8Array(HEAD);
   #had = 0;

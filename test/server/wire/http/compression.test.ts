@@ -205,7 +205,9 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
       ...["Approve", "GetApproval", "ListApprovals", "Reject", "Withdraw"],
       ...["CreateOfflineQueryUpload", "ExportOfflineQuery", "ListOfflineQueryFiles"],
       ...["DeleteSecrets", "ListSecrets", "RevealSecrets", "SetSecrets"],
-      ...["GetDatasetUploadUris", "StreamDatasetLinks", "OpenShell"],
+      ...["GetDatasetUploadUris", "StreamDatasetLinks", "OpenShell", "OpenExec"],
+      ...["GetContainer", "ListContainers", "RunContainer", "StopContainer"],
+      ...["CreateSandbox", "GetSandbox", "ListSandboxes", "TerminateSandbox"],
     ].sort(),
   );
 });
