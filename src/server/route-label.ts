@@ -14,7 +14,9 @@ const DIGEST_LENGTH = 10;
  * another container takes the name, and is a part of a host name as well as one of a path.
  */
 export function routeLabel(kind: RouteKind, environmentId: string, name: string): string {
-  const digest = createHash("sha256").update(JSON.stringify([kind, environmentId, name])).digest("hex");
+  const digest = createHash("sha256")
+    .update(JSON.stringify([kind, environmentId, name]))
+    .digest("hex");
   return `${name.slice(0, MAX_NAME).replace(/-+$/, "")}-${digest.slice(0, DIGEST_LENGTH)}`;
 }
 

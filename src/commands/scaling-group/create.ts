@@ -54,11 +54,28 @@ export default defineCommand({
     if (targetCpu < 1 || targetCpu > 100) throw new UsageError("--target-cpu is from 1 to 100");
   },
   async run(context, input): Promise<Pick<CreateScalingGroupResponse, "group">> {
-    const { authenticated, cpu = "", entrypoint, gpu = "", grpc, image, maxReplicas, memory = "", minReplicas, port = 0, targetCpu } = input;
+    const {
+      authenticated,
+      cpu = "",
+      entrypoint,
+      gpu = "",
+      grpc,
+      image,
+      maxReplicas,
+      memory = "",
+      minReplicas,
+      port = 0,
+      targetCpu,
+    } = input;
     const groups = await context.api.scalingGroups();
     const { group, warnings } = await groups.createScalingGroup({
       spec: {
-        ...{ image, entrypoint: entrypoint?.split(",") ?? [], environment: await variablesOf(context, input), resources: { cpu, memory, gpu } },
+        ...{
+          image,
+          entrypoint: entrypoint?.split(",") ?? [],
+          environment: await variablesOf(context, input),
+          resources: { cpu, memory, gpu },
+        },
         ...{ volumes: volumesOf(input.volume), port, grpc, private: input.private, authenticated },
       },
       ...{ name: input.name ?? "", tags: Object.fromEntries(input.tags) },

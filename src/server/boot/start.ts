@@ -406,7 +406,14 @@ async function startIn(
     const { drainMs = 0 } = options;
     const startedAt = new Date(clock.now()).toISOString();
     directory.announce({ pid: process.pid, url, version, startedAt, ...(drainMs > 0 && { drainMs }) });
-    log.info("server started", { url, grpc_url: grpcUrl, gateway_url: gatewayUrl, data_directory: directory.path, version, pid: process.pid });
+    log.info("server started", {
+      url,
+      grpc_url: grpcUrl,
+      gateway_url: gatewayUrl,
+      data_directory: directory.path,
+      version,
+      pid: process.pid,
+    });
 
     let stopping: Promise<void> | undefined;
     let presence: Presence | undefined;

@@ -6,7 +6,7 @@
 import { errorText } from "../../domain/error-text.ts";
 import { Failure } from "../failure.ts";
 import { readBody, writeBody } from "../http1/body.ts";
-import { ConnectRefused, type Connections } from "../http1/connections.ts";
+import { type Connections, ConnectRefused } from "../http1/connections.ts";
 import {
   type Framing,
   type HeadField,
@@ -24,6 +24,7 @@ import {
 } from "../http1/head.ts";
 import { type Pipe, PipeClosed } from "../http1/pipe.ts";
 import type { Log } from "../log.ts";
+import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
 import { isLoopback } from "../wire/http/guard.ts";
 import { errorAnswer, SAFE_HEADERS } from "../wire/http/respond.ts";
 import { type AdmissionParts, type Admitted, admit, Refused } from "./admission.ts";
@@ -151,11 +152,17 @@ async function exchange(parts: GatewayParts, client: Pipe, sender: Sender, head:
     const { prefix, route } = admitted;
     if (route.isGrpc) throw new Refused(426, `The ${route.what} speaks gRPC.`, "Call it with a client of gRPC, by HTTP/2.");
     if (head.target === prefix && REPEATABLE.has(head.method)) {
-      await client.write(headBytes("HTTP/1.1 308 Permanent Redirect", [["location", `${prefix}/`], ["content-length", "0"]]));
+      await client.write(
+        headBytes("HTTP/1.1 308 Permanent Redirect", [
+          ["location", `${prefix}/`],
+          ["content-length", "0"],
+        ]),
+      );
       return goesOn && framing.is === "none";
     }
     const isSocket = said.includes("upgrade") && listOf(head.fields, "upgrade").includes("websocket");
-    if (isSocket && (framing.is !== "none" || head.method !== "GET")) throw new Malformed(400, "A request for a WebSocket is a GET without a body.");
+    if (isSocket && (framing.is !== "none" || head.method !== "GET"))
+      throw new Malformed(400, "A request for a WebSocket is a GET without a body.");
     const fields = requestFields({ fields: head.fields, sender, host, prefix, isAuthenticated: route.isAuthenticated });
     return await pass(parts, { client, head, framing, admitted, fields, goesOn, isSocket, left: left.signal });
   } catch (error) {
@@ -192,7 +199,7 @@ async function pass(parts: GatewayParts, passed: Passed): Promise<boolean> {
   const isRepeatable = framing.is === "none" && !isSocket && REPEATABLE.has(head.method);
   for (let tries = 1; ; tries++) {
     const lease = await leaseOf(admitted.route, left);
-    let refused = false;
+    let end: LeaseEnd = "answered";
     try {
       const kept = isRepeatable ? connections.kept(lease.address) : undefined;
       if (kept) {
@@ -203,11 +210,12 @@ async function pass(parts: GatewayParts, passed: Passed): Promise<boolean> {
       if (outcome === "unused") throw new AnswerFailed(502, `The ${admitted.route.what} ended the connection without an answer.`);
       return outcome === "goes on";
     } catch (error) {
+      end = "failed";
       if (!(error instanceof ConnectRefused)) throw error;
-      refused = true;
+      end = "refused";
       if (tries >= MOST_TRIES) throw new Refused(502, `The ${admitted.route.what} takes no connection on its port: ${errorText(error)}.`);
     } finally {
-      lease.release(refused);
+      lease.release(end);
     }
   }
 }
@@ -216,7 +224,7 @@ async function pass(parts: GatewayParts, passed: Passed): Promise<boolean> {
 export async function leaseOf(route: Route, signal: AbortSignal): Promise<Lease> {
   const lease = await route.lease(signal);
   if (isLoopback(lease.address.host)) return lease;
-  lease.release();
+  lease.release("failed");
   throw new Refused(502, `The ${route.what} is not on this machine.`);
 }
 
@@ -241,7 +249,12 @@ async function run(parts: GatewayParts, passed: Passed, lease: Lease, server: Pi
     watch.limit(patience.answerMs);
     const isChunked = framing.is === "chunked";
     const own: HeadField[] = [
-      ...(isSocket ? ([["connection", "Upgrade"], ["upgrade", "websocket"]] as const) : []),
+      ...(isSocket
+        ? ([
+            ["connection", "Upgrade"],
+            ["upgrade", "websocket"],
+          ] as const)
+        : []),
       ...(isChunked ? ([["transfer-encoding", "chunked"]] as const) : []),
       ...(framing.is === "length" ? ([["content-length", String(framing.bytes)]] as const) : []),
       ...(framing.is === "none" && valuesOf(head.fields, "content-length").length > 0 ? ([["content-length", "0"]] as const) : []),
@@ -264,7 +277,8 @@ async function run(parts: GatewayParts, passed: Passed, lease: Lease, server: Pi
       answer = parseResponse(text);
       if (answer.status >= 200 || answer.status === 101) break;
       if (interim >= MOST_INTERIM) throw new AnswerFailed(502, `The ${what} does not come to its answer.`);
-      if (head.isModern) await client.write(headBytes(`HTTP/1.1 ${answer.status} ${answer.reason}`, responseFields(answer.fields, admitted.prefix)));
+      if (head.isModern)
+        await client.write(headBytes(`HTTP/1.1 ${answer.status} ${answer.reason}`, responseFields(answer.fields, admitted.prefix)));
       answer = undefined;
     }
     if (!answer) {
@@ -340,8 +354,12 @@ async function joined({ admitted, client }: Passed, server: Pipe, answer: Respon
     }
     to.finish();
   };
-  await Promise.all([one(client, server), one(server, client)].map((way) => way.catch(() => {
-    client.destroy();
-    server.destroy();
-  })));
+  await Promise.all(
+    [one(client, server), one(server, client)].map((way) =>
+      way.catch(() => {
+        client.destroy();
+        server.destroy();
+      }),
+    ),
+  );
 }

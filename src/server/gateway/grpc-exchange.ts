@@ -4,13 +4,14 @@
  */
 
 import { once } from "node:events";
-import { type ClientHttp2Session, type ClientHttp2Stream, constants, connect, type IncomingHttpHeaders } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type IncomingHttpHeaders } from "node:http2";
 import { errorText } from "../../domain/error-text.ts";
 import type { ServerAddress } from "../http1/connections.ts";
 import { valuesOf } from "../http1/head.ts";
 import { ErrorCode } from "../http2/frames.ts";
 import { type Field, headerBlock } from "../http2/hpack.ts";
 import { type Http2Stream, StreamEnded } from "../http2/stream.ts";
+import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
 import { admit, Refused } from "./admission.ts";
 import { type GatewayParts, leaseOf, MOST_TRIES, refusalOf } from "./exchange.ts";
 import { requestFields, responseFields, type Sender } from "./passed-fields.ts";
@@ -79,6 +80,7 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
   const left = new AbortController();
   stream.onEnded = () => left.abort(new StreamEnded("The client has left."));
   let lease: Lease | undefined;
+  let end: LeaseEnd = "failed";
   try {
     const fields = stream.fields.filter(([name]) => !name.startsWith(":"));
     const of = (name: string): string => stream.fields.find((field) => field[0] === name)?.[1] ?? "";
@@ -93,18 +95,19 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
         session = await sessions.of(leased.address);
         lease = leased;
       } catch (error) {
-        leased.release(true);
+        leased.release("refused");
         if (tries >= MOST_TRIES) throw error;
       }
     }
     const passed = requestFields({ fields, host, sender, prefix, isAuthenticated: route.isAuthenticated });
     await pass(parts, stream, session, { method: of(":method"), target, fields: passed }, left.signal);
+    end = "answered";
   } catch (error) {
     if (error instanceof StreamEnded || stream.isClosed) return;
     const refused = refusalOf(parts, error);
     if (refused) stream.answerHead(refusalHead(refused));
   } finally {
-    lease?.release();
+    lease?.release(end);
   }
 }
 
@@ -162,7 +165,10 @@ async function pass(
   } catch (error) {
     const reason = why ?? error;
     cancel(reason);
-    if (!hasBegun) throw reason instanceof Refused || reason instanceof StreamEnded ? reason : new Refused(502, `The server of the route did not answer the call: ${errorText(reason)}.`);
+    if (!hasBegun)
+      throw reason instanceof Refused || reason instanceof StreamEnded
+        ? reason
+        : new Refused(502, `The server of the route did not answer the call: ${errorText(reason)}.`);
     stream.reset(ErrorCode.CANCEL);
   } finally {
     watch.stop();
@@ -197,7 +203,19 @@ function fieldsOf(headers: IncomingHttpHeaders): Field[] {
 }
 
 /** Codes of gRPC for the statuses of refusals. */
-const CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 403: 7, 404: 5, 421: 5, 429: 8, 501: 12, 502: 14, 503: 14, 504: 4, 505: 12 };
+const CODES: Readonly<Record<number, number>> = {
+  400: 3,
+  401: 16,
+  403: 7,
+  404: 5,
+  421: 5,
+  429: 8,
+  501: 12,
+  502: 14,
+  503: 14,
+  504: 4,
+  505: 12,
+};
 
 /** A refusal as an answer of gRPC that has no message. */
 function refusalHead({ hint, message, status }: Refused): Uint8Array {

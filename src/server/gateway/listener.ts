@@ -5,8 +5,8 @@
 
 import { once } from "../../domain/once.ts";
 import type { Certificate } from "../certificate.ts";
-import { Http2Connection } from "../http2/connection.ts";
 import { Pipe } from "../http1/pipe.ts";
+import { Http2Connection } from "../http2/connection.ts";
 import { bindRefused, drained, type Listener, listenerUrl } from "../wire/listener.ts";
 import type { GatewayParts } from "./exchange.ts";
 
@@ -14,7 +14,8 @@ import type { GatewayParts } from "./exchange.ts";
 const LOOK_MS = 5_000;
 /** Seconds for the first bytes of a connection. */
 const FIRST_S = 20;
-const STARTING = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 24\r\nconnection: close\r\n\r\nThe server is starting.\n";
+const STARTING =
+  "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 24\r\nconnection: close\r\n\r\nThe server is starting.\n";
 /** Connections that are held at once. */
 const MOST_CONNECTIONS = 10_000;
 
@@ -174,7 +175,6 @@ export function listenGateway({ certificate, host, port }: GatewayListenOptions)
     },
   };
 }
-
 
 function bind(host: string, port: number, options: Bun.TCPSocketListenOptions<Held>): Bun.TCPSocketListener<Held> {
   try {

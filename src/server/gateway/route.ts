@@ -1,12 +1,13 @@
 /** Routes: what the gateway leads requests to, and who may ask for it. */
 
 import type { ServerAddress } from "../http1/connections.ts";
+import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
 
 /** A server that takes a request. Every lease is released once. */
 export interface Lease {
   readonly address: ServerAddress;
-  /** Notes that the request is over. @param refused whether it took no connection, so nothing was sent */
-  release(refused?: boolean): void;
+  /** Notes that the request is over; when the server took no connection, nothing was sent. */
+  release(end: LeaseEnd): void;
 }
 
 /** A route. */

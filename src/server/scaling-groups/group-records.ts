@@ -46,9 +46,15 @@ export function specOf({ spec }: Pick<GroupContent, "spec">): ContainerSpec {
 }
 
 /** A spec in the form that is stored, with the values apart. */
-export async function storedSpec(sealer: Sealer, scope: string, spec: ContainerSpec): Promise<Pick<GroupContent, "spec" | "values" | "sealedAs">> {
+export async function storedSpec(
+  sealer: Sealer,
+  scope: string,
+  spec: ContainerSpec,
+): Promise<Pick<GroupContent, "spec" | "values" | "sealedAs">> {
   const sealedAs = crypto.randomUUID();
-  const values = Object.fromEntries(spec.environment.flatMap(({ name, source }) => (source.case === "value" ? [[name, source.value]] : [])));
+  const values = Object.fromEntries(
+    spec.environment.flatMap(({ name, source }) => (source.case === "value" ? [[name, source.value]] : [])),
+  );
   return {
     spec: toJson(ContainerSpecSchema, withoutValues(spec)) as JsonObject,
     values: await sealer.seal(JSON.stringify(values), contextOf(scope, sealedAs)),

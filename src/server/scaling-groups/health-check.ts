@@ -18,26 +18,37 @@ const ASKED = headBytes("HEAD / HTTP/1.1", [
 ]);
 const GREETING = Buffer.concat([PREFACE, settingsFrame([])]);
 
+/** Why a server does not answer. */
+export interface HealthFault {
+  readonly message: string;
+  /** Whether it took the connection and said nothing in time: it may be busy. */
+  readonly isLate: boolean;
+}
+
 /**
  * Why a server does not answer; undefined when it does. HTTP answers with any status but 503, gRPC
  * with the settings of HTTP/2.
  */
-export async function healthCheck(address: ServerAddress, isGrpc: boolean): Promise<string | undefined> {
+export async function healthCheck(address: ServerAddress, isGrpc: boolean): Promise<HealthFault | undefined> {
   let pipe: Pipe | undefined;
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
     pipe?.destroy();
   }, ANSWER_MS);
+  const faulty = (message: string): HealthFault => ({
+    message: isLate ? `it did not answer in ${ANSWER_MS / 1_000} seconds` : message,
+    isLate,
+  });
   try {
     pipe = await connectPipe(address);
     await pipe.write(isGrpc ? GREETING : ASKED);
-    if (isGrpc) return (await firstFrame(pipe)) === Kind.SETTINGS ? undefined : "it speaks no HTTP/2";
+    if (isGrpc) return (await firstFrame(pipe)) === Kind.SETTINGS ? undefined : faulty("it speaks no HTTP/2");
     const text = await readHead(pipe);
-    if (text === undefined) return isLate ? `it did not answer in ${ANSWER_MS / 1_000} seconds` : "it ended the connection";
-    return parseResponse(text).status === NOT_READY ? "it answers with status 503" : undefined;
+    if (text === undefined) return faulty("it ended the connection");
+    return parseResponse(text).status === NOT_READY ? faulty("it answers with status 503") : undefined;
   } catch (error) {
-    return isLate ? `it did not answer in ${ANSWER_MS / 1_000} seconds` : errorText(error);
+    return faulty(errorText(error));
   } finally {
     clearTimeout(timer);
     pipe?.destroy();

@@ -5,15 +5,16 @@
  */
 
 import { errorText } from "../../domain/error-text.ts";
+import { quantityValue } from "../../domain/quantity.ts";
 import type { Caller } from "../access/tokens.ts";
 import { hasEnded, type StoredContainer } from "../containers/container-records.ts";
 import type { Containers } from "../containers/containers.ts";
 import { Failure } from "../failure.ts";
 import type { ServerAddress } from "../http1/connections.ts";
 import type { Log } from "../log.ts";
-import { quantityValue } from "../../domain/quantity.ts";
 import { backoffMs, type Measure, stillCounting, wantedByLoad } from "./autoscaling.ts";
 import { type Group, type GroupContent, specOf } from "./group-records.ts";
+import type { HealthFault } from "./health-check.ts";
 
 /** How a group takes its time, in milliseconds. */
 export interface Pace {
@@ -59,7 +60,7 @@ export interface ReplicaSetParts {
   /** What a replica of the group is made of. Rejects with Failure when its environment runs nothing. */
   readonly wishOf: (group: Group) => Promise<Pick<Parameters<Containers["run"]>[0], "environment" | "spec">>;
   /** Why a server does not answer; undefined when it does. */
-  readonly check: (address: ServerAddress, isGrpc: boolean) => Promise<string | undefined>;
+  readonly check: (address: ServerAddress, isGrpc: boolean) => Promise<HealthFault | undefined>;
   /** Processors of this machine. */
   readonly processors: number;
   readonly pace: Pace;
@@ -76,11 +77,13 @@ export interface GroupState {
   readonly message: string;
 }
 
+/** How a request ended: with an answer, without one, or without a connection. */
+export type LeaseEnd = "answered" | "failed" | "refused";
+
 /** A replica that takes requests. */
 export interface ReplicaLease {
   readonly address: ServerAddress;
-  /** @param refused whether it took no connection */
-  release(refused?: boolean): void;
+  release(end: LeaseEnd): void;
 }
 
 /** Requests that wait for a replica at once. */
@@ -211,8 +214,7 @@ export class ReplicaSet {
     if (there) return Promise.resolve(there);
     const { name } = this.#group;
     if (this.#isOver) return Promise.reject(new Failure("unavailable", `The scaling group '${name}' was deleted.`));
-    if (this.#failures >= FAILED_AFTER)
-      return Promise.reject(this.#doNotStay());
+    if (this.#failures >= FAILED_AFTER) return Promise.reject(this.#doNotStay());
     if (this.#waiting.size >= MOST_WAITING)
       return Promise.reject(new Failure("resource_exhausted", `${MOST_WAITING} requests wait for the scaling group '${name}' already.`));
     if (this.#wanted === 0) {
@@ -270,7 +272,10 @@ export class ReplicaSet {
       const timer = setTimeout(() => {
         const why = this.#message === "" ? "" : `: ${this.#message}`;
         waiter.reject(
-          new Failure("deadline_exceeded", `No replica of the scaling group '${this.#group.name}' answered in ${holdMs / 1_000} seconds${why}`),
+          new Failure(
+            "deadline_exceeded",
+            `No replica of the scaling group '${this.#group.name}' answered in ${holdMs / 1_000} seconds${why}`,
+          ),
         );
       }, holdMs);
       if (signal.aborted) return onAbort();
@@ -284,7 +289,8 @@ export class ReplicaSet {
     if (this.#isOver) return undefined;
     let least: Replica | undefined;
     for (const replica of this.#replicas.values())
-      if (replica.isReady && !replica.isEnding && (!least || replica.inFlight < least.inFlight) && this.#addressOf(replica)) least = replica;
+      if (replica.isReady && !replica.isEnding && (!least || replica.inFlight < least.inFlight) && this.#addressOf(replica))
+        least = replica;
     if (!least) return undefined;
     const replica = least;
     const address = this.#addressOf(replica) as ServerAddress;
@@ -292,12 +298,13 @@ export class ReplicaSet {
     let isReleased = false;
     return {
       address,
-      release: (refused = false) => {
+      release: (end) => {
         if (isReleased) return;
         isReleased = true;
         this.#usedAt = this.#parts.now();
         replica.inFlight--;
-        if (refused) {
+        if (end === "answered") replica.failingSince = undefined;
+        if (end === "refused") {
           replica.isReady = false;
           this.look();
         }
@@ -465,11 +472,13 @@ export class ReplicaSet {
     this.look();
   }
 
-  #answersNot(replica: Replica, fault: string): void {
+  #answersNot(replica: Replica, { isLate, message }: HealthFault): void {
     const { now, pace } = this.#parts;
-    const told = `A replica does not answer on port ${replica.container.spec.port}: ${fault.replace(/\.$/, "")}.`;
+    const told = `A replica does not answer on port ${replica.container.spec.port}: ${message.replace(/\.$/, "")}.`;
     replica.failingSince ??= now();
-    const isPatient = replica.readySince > 0 ? now() - replica.failingSince < pace.failMs : now() - replica.since < pace.answerMs;
+    // One that has requests may be busy with them; another in its place would lose them.
+    const failMs = isLate && replica.inFlight > 0 ? pace.answerMs : pace.failMs;
+    const isPatient = replica.readySince > 0 ? now() - replica.failingSince < failMs : now() - replica.since < pace.answerMs;
     if (isPatient || replica.isEnding) {
       if (this.#failures === 0) this.#message = told;
       return;

@@ -17,7 +17,7 @@ import { type Following, followStore } from "../nodes/follow.ts";
 import { routeLabel } from "../route-label.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { Bounds } from "./autoscaling.ts";
-import { type Group, type GroupContent, GROUPS, resealed, storedSpec, wholeSpec } from "./group-records.ts";
+import { GROUPS, type Group, type GroupContent, resealed, storedSpec, wholeSpec } from "./group-records.ts";
 import { healthCheck } from "./health-check.ts";
 import { type GroupState, PACE, type Pace, ReplicaSet } from "./replica-set.ts";
 
@@ -73,6 +73,8 @@ export interface ScalingGroupsOptions extends CollectionParts {
   readonly node: string;
   /** Default: that of a server. */
   readonly pace?: Partial<Pace>;
+  /** Default: over the replica's port. */
+  readonly check?: typeof healthCheck;
   /** Milliseconds; default: of a clock that nobody sets. */
   readonly now?: () => number;
 }
@@ -101,7 +103,7 @@ export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroup
   };
   const parts = {
     containers,
-    check: healthCheck,
+    check: options.check ?? healthCheck,
     processors: availableParallelism(),
     pace: { ...PACE, ...options.pace },
     now: options.now ?? (() => performance.now()),
@@ -263,7 +265,10 @@ function checkBounds({ maxReplicas, minReplicas, targetCpu }: Bounds, { port }: 
   if (maxReplicas < 1 || maxReplicas > MOST_REPLICAS)
     refuse(`A scaling group has 1 to ${MOST_REPLICAS} replicas at most, not ${maxReplicas}.`, "Set it with --max-replicas.");
   if (minReplicas > maxReplicas)
-    refuse(`The fewest replicas (${minReplicas}) are more than the most (${maxReplicas}).`, "Set them with --min-replicas and --max-replicas.");
+    refuse(
+      `The fewest replicas (${minReplicas}) are more than the most (${maxReplicas}).`,
+      "Set them with --min-replicas and --max-replicas.",
+    );
   if (targetCpu > 100) refuse(`The target is a percentage of 1 to 100, not ${targetCpu}.`, "Set it with --target-cpu.");
   if (minReplicas === 0 && port === 0)
     refuse("A group that may have no replicas needs a port: a request to it starts one.", "Name it with --port, or set --min-replicas 1.");

@@ -19,7 +19,11 @@ export class TestGateway implements AsyncDisposable {
   /** Requests that hold a server now. */
   held = 0;
 
-  constructor({ patience = {}, names = [], ...listen }: { patience?: Partial<Patience>; names?: string[]; certificate?: { cert: string; key: string } } = {}) {
+  constructor({
+    patience = {},
+    names = [],
+    ...listen
+  }: { patience?: Partial<Patience>; names?: string[]; certificate?: { cert: string; key: string } } = {}) {
     this.#listener = listenGateway({ host: "127.0.0.1", port: 0, ...listen });
     this.#listener.serve(async () => ({
       routes: { find: async (label) => this.#routes.get(label) },

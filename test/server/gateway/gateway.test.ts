@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createServer, type IncomingMessage, request as httpRequest, type Server } from "node:http";
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Failure } from "../../../src/server/failure.ts";
 import { MAX_HEAD_BYTES } from "../../../src/server/http1/head.ts";
@@ -36,11 +36,19 @@ beforeAll(async () => {
       return;
     }
     if (path === "/redirect") {
-      response.writeHead(302, { location: "/elsewhere", "set-cookie": ["a=1; Path=/; Domain=localhost", "svc_session_1=x", "=svc_session_1=x; Path=/", "b=2"] });
+      response.writeHead(302, {
+        location: "/elsewhere",
+        "set-cookie": ["a=1; Path=/; Domain=localhost", "svc_session_1=x", "=svc_session_1=x; Path=/", "b=2"],
+      });
       return response.end();
     }
     if (path === "/host-wide") {
-      response.writeHead(200, { "strict-transport-security": "max-age=9", "clear-site-data": '"*"', "service-worker-allowed": "/", "x-own": "1" });
+      response.writeHead(200, {
+        "strict-transport-security": "max-age=9",
+        "clear-site-data": '"*"',
+        "service-worker-allowed": "/",
+        "x-own": "1",
+      });
       return response.end();
     }
     if (path === "/empty") return response.writeHead(204).end();
@@ -91,7 +99,10 @@ async function told(response: Response): Promise<readonly [number, string]> {
 
 describe("where requests go", () => {
   test("a path's first part names the route, and is taken away", async () => {
-    expect(await echoed("/web/a/b?c=d")).toMatchObject({ path: "/a/b?c=d", headers: { "x-forwarded-prefix": "/web", "x-forwarded-proto": "http" } });
+    expect(await echoed("/web/a/b?c=d")).toMatchObject({
+      path: "/a/b?c=d",
+      headers: { "x-forwarded-prefix": "/web", "x-forwarded-proto": "http" },
+    });
     expect((await echoed("/web/?q")).path).toBe("/?q");
     expect((await echoed("/web?q")).path).toBe("/?q");
   });
@@ -204,7 +215,10 @@ describe("what passes", () => {
     const server = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
-      fetch: (request, self) => (self.upgrade(request, { data: undefined, headers: { "sec-websocket-protocol": "p1" } }) ? undefined : new Response("no", { status: 400 })),
+      fetch: (request, self) =>
+        self.upgrade(request, { data: undefined, headers: { "sec-websocket-protocol": "p1" } })
+          ? undefined
+          : new Response("no", { status: 400 }),
       websocket: {
         message: (socket, message) => void (message === "bye" ? socket.close(4001, "ended") : socket.send(message)),
       },
@@ -245,7 +259,12 @@ describe("what does not pass", () => {
       },
     });
     for (const gone of ["proxy-authorization", "te", "forwarded", "x_forwarded_for"]) expect(headers[gone]).toBeUndefined();
-    expect(headers).toMatchObject({ "x-own": "kept", "x-forwarded-host": `127.0.0.1:${gateway.port}`, "x-forwarded-prefix": "/web", "x-forwarded-for": "127.0.0.1" });
+    expect(headers).toMatchObject({
+      "x-own": "kept",
+      "x-forwarded-host": `127.0.0.1:${gateway.port}`,
+      "x-forwarded-prefix": "/web",
+      "x-forwarded-for": "127.0.0.1",
+    });
     const named = await gateway.raw("GET /web/ HTTP/1.1\r\nhost: localhost\r\nx-secret: 1\r\nconnection: close, x-secret\r\n\r\n");
     expect(named).not.toContain("x-secret");
   });
@@ -378,7 +397,8 @@ describe("who may ask", () => {
     using server = new RawServer((_text, socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
     gateway.route("guarded", server.port, { isAuthenticated: true });
     const ask = async (authorization?: string) =>
-      (await fetch(`${gateway.url}/guarded/`, { method: "POST", body: "x", headers: authorization === undefined ? {} : { authorization } })).status;
+      (await fetch(`${gateway.url}/guarded/`, { method: "POST", body: "x", headers: authorization === undefined ? {} : { authorization } }))
+        .status;
     for (const [given, status] of [
       [undefined, 401],
       ["Bearer bad", 401],

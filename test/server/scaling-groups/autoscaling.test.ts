@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
-  backoffMs,
   type Bounds,
+  backoffMs,
   DOWN_WINDOW_MS,
   type Measure,
   stillCounting,
@@ -31,7 +31,12 @@ describe("how many replicas a group should have", () => {
     ["no more than the most", steady(100, 9, UP_WINDOW_MS), 9, 10],
     ["not all at once", steady(100, 1, UP_WINDOW_MS).map((one) => ({ ...one, cpu: 1_000 })), 1, 5],
     ["fewer, when they use less for long enough", steady(10, 5, DOWN_WINDOW_MS), 5, 1],
-    ["not fewer, when they used more within five minutes", [{ at: NOW - DOWN_WINDOW_MS + 1, cpu: 50, replicas: 5 }, ...steady(10, 5, 60_000)], 5, 5],
+    [
+      "not fewer, when they used more within five minutes",
+      [{ at: NOW - DOWN_WINDOW_MS + 1, cpu: 50, replicas: 5 }, ...steady(10, 5, 60_000)],
+      5,
+      5,
+    ],
     ["not fewer, before it was measured for five minutes", steady(10, 5, DOWN_WINDOW_MS - 10_000), 5, 5],
   ] as const)("%s", (_name, measures, current, wanted) => {
     expect(wantedByLoad(measures, BOUNDS, current, NOW)).toBe(wanted);

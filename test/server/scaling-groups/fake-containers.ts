@@ -2,7 +2,7 @@
 
 import type { ContainerSpec } from "../../../gen/svc/v1/container_pb.ts";
 import { hasEnded, type StoredContainer } from "../../../src/server/containers/container-records.ts";
-import type { ContainerWish, Containers } from "../../../src/server/containers/containers.ts";
+import type { Containers, ContainerWish } from "../../../src/server/containers/containers.ts";
 import { Failure } from "../../../src/server/failure.ts";
 
 interface Running {

@@ -3,10 +3,11 @@ import { create } from "@bufbuild/protobuf";
 import { ContainerSpecSchema } from "../../../gen/svc/v1/container_pb.ts";
 import { createSealer } from "../../../src/server/access/sealing.ts";
 import { Failure } from "../../../src/server/failure.ts";
+import { type HealthFault, healthCheck } from "../../../src/server/scaling-groups/health-check.ts";
 import type { ReplicaLease } from "../../../src/server/scaling-groups/replica-set.ts";
 import { createScalingGroups, type GroupWish, type ScalingGroups } from "../../../src/server/scaling-groups/scaling-groups.ts";
-import { nodesOfEachTest } from "../documents/parts.ts";
 import { eventually, isPending } from "../../harness/eventually.ts";
+import { nodesOfEachTest } from "../documents/parts.ts";
 import { FakeContainers } from "./fake-containers.ts";
 
 const ENVIRONMENT = { id: "env_1", name: "default", projectId: "p", projectName: "p", teamId: "team", createdAt: 0 };
@@ -28,11 +29,16 @@ const open = (keys = [key(1)], parts = nodes.parts()): ScalingGroups =>
     sealer: createSealer(keys),
     node: "node_1",
     pace: { lookMs: 5, startingMs: 0, checkMs: 0, measureMs: 0 },
+    check: async (address, isGrpc) => {
+      checks++;
+      return fault ?? healthCheck(address, isGrpc);
+    },
     now: () => passed,
   });
 
 beforeEach(async () => {
   passed = 0;
+  fault = undefined;
   containers = new FakeContainers();
   groups = open();
   await groups.start();
@@ -43,7 +49,17 @@ afterEach(async () => {
   await containers.close();
 });
 
-function wish({ minReplicas = 1, maxReplicas = 1, name = "web", spec = {} }: { minReplicas?: number; maxReplicas?: number; name?: string; spec?: object } = {}): GroupWish {
+function wish({
+  minReplicas = 1,
+  maxReplicas = 1,
+  name = "web",
+  spec = {},
+}: {
+  minReplicas?: number;
+  maxReplicas?: number;
+  name?: string;
+  spec?: object;
+} = {}): GroupWish {
   return {
     environment: ENVIRONMENT,
     ...{ name, tags: { team: "a" }, bounds: { minReplicas, maxReplicas, targetCpu: 0 } },
@@ -53,7 +69,11 @@ function wish({ minReplicas = 1, maxReplicas = 1, name = "web", spec = {} }: { m
 
 const put = (given?: Parameters<typeof wish>[0]) => groups.put(wish(given), CALLER);
 const state = async (name = "web") => (await groups.get("env_1", name)).state;
-const settled = (ready: number) => eventually(async () => (await state()).ready === ready && containers.running.length === ready, `${ready} replicas answer`);
+const settled = (ready: number) =>
+  eventually(async () => (await state()).ready === ready && containers.running.length === ready, `${ready} replicas answer`);
+/** What checks find, when a test says so. */
+let fault: HealthFault | undefined;
+let checks = 0;
 let groupId = "";
 const lease = (signal = NEVER): Promise<ReplicaLease> => {
   const group = groups.routed(groupId);
@@ -151,7 +171,7 @@ describe("requests", () => {
     const counts = Map.groupBy(leases, idAt);
     expect([...counts.values()].map(({ length }) => length)).toEqual([3, 3, 3]);
     const [first] = counts.values();
-    for (const one of first ?? []) one.release();
+    for (const one of first ?? []) one.release("answered");
     expect(idAt(await lease())).toBe(idAt(first?.[0] as ReplicaLease));
   });
 
@@ -190,7 +210,7 @@ describe("requests", () => {
     passed += 120_000;
     await eventually(async () => (await state()).wanted === 1, "it was looked at");
     expect(containers.running).toHaveLength(1);
-    held.release();
+    held.release("answered");
     passed += 60_001;
     await settled(0);
   });
@@ -220,7 +240,10 @@ describe("replicas that fail", () => {
     }, "it fails");
     const refused = await lease().catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(Failure);
-    expect(refused).toMatchObject({ kind: "unavailable", message: "The replicas of the scaling group 'web' do not stay. A replica ended with exit code 3." });
+    expect(refused).toMatchObject({
+      kind: "unavailable",
+      message: "The replicas of the scaling group 'web' do not stay. A replica ended with exit code 3.",
+    });
     containers.fate = "runs";
     passed += 60_001;
     await settled(1);
@@ -234,7 +257,7 @@ describe("replicas that fail", () => {
     const taken = await lease();
     const deaf = idAt(taken);
     await containers.deafen(deaf);
-    taken.release(true);
+    taken.release("refused");
     for (let i = 0; i < 5; i++) expect(idAt(await lease())).not.toBe(deaf);
     await eventually(async () => {
       passed += 5_000;
@@ -244,6 +267,24 @@ describe("replicas that fail", () => {
     passed += 2_000;
     await eventually(async () => (await state()).ready === 2, "another has its place");
   });
+});
+
+test("a replica that is busy with requests is not taken for one that is gone", async () => {
+  await made();
+  await settled(1);
+  const [first] = containers.running;
+  const busy = await lease();
+  fault = { message: "it did not answer in 5 seconds", isLate: true };
+  checks = 0;
+  await eventually(() => checks > 1, "it is found late");
+  passed += 100_000;
+  await eventually(() => checks > 3, "it is found late again");
+  expect(containers.whys.size).toBe(0);
+  busy.release("failed");
+  await eventually(() => {
+    passed += 20_000;
+    return containers.whys.has(first?.id ?? "");
+  }, "without requests it is ended");
 });
 
 describe("a replacement", () => {
@@ -258,12 +299,12 @@ describe("a replacement", () => {
     await eventually(async () => {
       const one = await lease();
       seen.push(idAt(one));
-      one.release();
+      one.release("answered");
       return (await state()).ready === 2 && containers.running.every(({ id }) => id === slow || !old.includes(id));
     }, "the new ones are alone, but for a request");
     expect(seen).not.toContain("");
     expect(containers.running.map(({ id }) => id)).toContain(slow);
-    held.release();
+    held.release("answered");
     await settled(2);
     expect(containers.running.map(({ spec }) => spec.image)).toEqual(["localhost/web:2", "localhost/web:2"]);
   });
