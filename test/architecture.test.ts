@@ -171,6 +171,7 @@ describe("directions", () => {
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   thread: [],
+  http1: [],
   http2: [],
   arrow: [],
   expressions: [],
@@ -257,6 +258,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells"],
   containers: ["access", "deployments", "documents", "engines", "logs", "secrets", "shells", "stores"],
+  "scaling-groups": ["access", "containers", "documents", "http1", "http2", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [
     "access",
@@ -291,6 +293,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "query-log",
     "resolver-runs",
     "scheduled-queries",
+    "scaling-groups",
     "secrets",
     "shells",
     "containers",
@@ -308,6 +311,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   ui: ["access", "wire"],
   pages: ["access", "ui", "wire"],
+  gateway: ["access", "containers", "http1", "http2", "scaling-groups", "wire"],
   boot: [
     "access",
     "aggregates",
@@ -323,6 +327,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "documents",
     "environments",
     "evaluations",
+    "gateway",
     "infrastructure",
     "jobs",
     "logs",
@@ -337,6 +342,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "query-log",
     "resolver-runs",
     "scheduled-queries",
+    "scaling-groups",
     "secrets",
     "shells",
     "containers",

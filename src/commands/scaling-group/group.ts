@@ -4,7 +4,7 @@ export default defineGroup({
   summary: "Run as many containers of an image as requests need",
   category: "Server and account",
   examples: [
-    "svc scaling-group create --image registry.example.com/score:3 --name score --port 8080 --max-replicas 4",
+    "svc scaling-group create --image registry.example.com/score:3 --port 8080",
     { run: "svc scaling-group get --name score", does: "Its address, its state and its replicas" },
     "svc scaling-group list",
   ],

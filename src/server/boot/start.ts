@@ -165,7 +165,10 @@ function openGateway(common: Omit<GatewayListenOptions, "port">, { gatewayPort, 
   return listeners;
 }
 
-/** A listener at the port that was asked for, else at its usual one beside that of HTTP, or at any free one. */
+/**
+ * A listener at the port that was asked for, else at its usual one beside that of HTTP, or at any
+ * free one.
+ */
 function atUsualPort<L>(listen: (port: number) => L, usual: number, asked: number | undefined, httpPort: number): L {
   try {
     return listen(asked ?? (httpPort === 0 || usual > 65_535 ? 0 : usual));

@@ -1,4 +1,6 @@
-/** Whether a request may pass to what it names: its host, its route, who sends it, and its token. */
+/**
+ * Whether a request may pass to what it names: its host, its route, who sends it, and its token.
+ */
 
 import { Permission } from "../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../access/authorize.ts";

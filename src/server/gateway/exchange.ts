@@ -228,7 +228,10 @@ export async function leaseOf(route: Route, signal: AbortSignal): Promise<Lease>
   throw new Refused(502, `The ${route.what} is not on this machine.`);
 }
 
-/** Runs an exchange over a connection to the server; "unused" when that ended without a byte of an answer. */
+/**
+ * Runs an exchange over a connection to the server; "unused" when that ended without a byte of an
+ * answer.
+ */
 async function run(parts: GatewayParts, passed: Passed, lease: Lease, server: Pipe): Promise<"unused" | "goes on" | "over"> {
   const { patience } = parts;
   const { admitted, client, fields, framing, head, isSocket, left } = passed;

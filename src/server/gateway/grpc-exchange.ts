@@ -117,7 +117,10 @@ interface Call {
   readonly fields: readonly Field[];
 }
 
-/** Passes a call to its server, and the answer back. Rejects with Refused while nothing was answered. */
+/**
+ * Passes a call to its server, and the answer back. Rejects with Refused while nothing was
+ * answered.
+ */
 async function pass(
   { patience }: GatewayParts,
   stream: Http2Stream,

@@ -30,11 +30,15 @@ export interface GatewayListenOptions {
 
 /** A bound listener of the gateway. */
 export interface GatewayListener extends Pick<Listener, "url" | "port" | "drain"> {
-  /** Passes requests on from now on, and answers 503 before. `load` is called with the first one. */
+  /**
+   * Passes requests on from now on, and answers 503 before. `load` is called with the first one.
+   */
   serve(load: () => Promise<GatewayParts>): void;
 }
 
-/** Both protocols that are agreed on, as TLS writes a list of them: HTTP/1.1 for who speaks both. */
+/**
+ * Both protocols that are agreed on, as TLS writes a list of them: HTTP/1.1 for who speaks both.
+ */
 const PROTOCOLS = Buffer.from("\x08http/1.1\x02h2");
 
 /** A socket's own. */

@@ -49,7 +49,9 @@ function claimed({ peer }: Sender, fields: readonly HeadField[]): readonly strin
   return isLoopbackPeer(peer) ? valuesOf(fields, "x-forwarded-for") : [];
 }
 
-/** Address of who asks: behind a proxy on this machine the one that it says, else the connection's. */
+/**
+ * Address of who asks: behind a proxy on this machine the one that it says, else the connection's.
+ */
 export function clientOf(sender: Sender, fields: readonly HeadField[]): string {
   const last = claimed(sender, fields).join().split(",").at(-1)?.trim();
   return last || sender.peer;

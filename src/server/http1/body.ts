@@ -75,7 +75,10 @@ async function line(pipe: Pipe, most: number): Promise<string> {
   }
 }
 
-/** Writes a body with the head before it, in as few pieces as it comes in; `moved` is called with each. */
+/**
+ * Writes a body with the head before it, in as few pieces as it comes in; `moved` is called with
+ * each.
+ */
 export async function writeBody(
   pipe: Pipe,
   head: Uint8Array,

@@ -46,7 +46,6 @@ export const MAX_HEAD_FIELDS = 100;
 
 const END = Buffer.from("\r\n\r\n");
 const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a tab is the one that may be there
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const TARGET = /^\/[\x21-\x7e\x80-\xff]*$/;
 const NONE: Framing = { is: "none" };

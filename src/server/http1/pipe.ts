@@ -127,7 +127,10 @@ export class Pipe {
     }
   }
 
-  /** Ends after what was written. What the other side still sends is dropped for a while, so that it gets that. */
+  /**
+   * Ends after what was written. What the other side still sends is dropped for a while, so that it
+   * gets that.
+   */
   finish(): void {
     if (this.#isClosed || this.#lingering !== undefined) return;
     this.#chunks = [];

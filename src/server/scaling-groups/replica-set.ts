@@ -57,7 +57,9 @@ export const PACE: Pace = {
 /** What the replicas of a group depend on. */
 export interface ReplicaSetParts {
   readonly containers: Pick<Containers, "run" | "stop" | "find" | "address" | "use">;
-  /** What a replica of the group is made of. Rejects with Failure when its environment runs nothing. */
+  /**
+   * What a replica of the group is made of. Rejects with Failure when its environment runs nothing.
+   */
   readonly wishOf: (group: Group) => Promise<Pick<Parameters<Containers["run"]>[0], "environment" | "spec">>;
   /** Why a server does not answer; undefined when it does. */
   readonly check: (address: ServerAddress, isGrpc: boolean) => Promise<HealthFault | undefined>;
@@ -167,7 +169,10 @@ export class ReplicaSet {
     this.#loop ??= this.#run();
   }
 
-  /** Starts a replica of a group that is not the one of this set yet, or has none. Rejects with Failure. */
+  /**
+   * Starts a replica of a group that is not the one of this set yet, or has none. Rejects with
+   * Failure.
+   */
   async try(group: Group): Promise<StoredContainer> {
     const { containers } = this.#parts;
     const { content, id, name } = group;
@@ -443,7 +448,7 @@ export class ReplicaSet {
     const { container, isReady } = replica;
     if (replica.isEnding || replica.isChecked || now() - replica.checkedAt < (isReady ? pace.checkMs : pace.startingMs)) return;
     const address = this.#addressOf(replica);
-    if (container.spec.port === 0) return this.#answers(replica);
+    if (container.spec.port === 0) this.#answers(replica);
     if (!address) return;
     replica.isChecked = true;
     this.#do(async () => {

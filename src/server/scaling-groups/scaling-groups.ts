@@ -54,7 +54,9 @@ export interface ScalingGroups extends Resealing {
   get(environmentId: string, idOrName: string): Promise<KnownGroup>;
   /** Those of an environment, by name. */
   list(environmentId: string): Promise<KnownGroup[]>;
-  /** Deletes a group and ends its replicas; returns it as it was. Rejects with Failure not_found. */
+  /**
+   * Deletes a group and ends its replicas; returns it as it was. Rejects with Failure not_found.
+   */
   delete(environmentId: string, idOrName: string): Promise<KnownGroup>;
   /** The group of a label or id; undefined when this node has none. */
   routed(labelOrId: string): RoutedGroup | undefined;

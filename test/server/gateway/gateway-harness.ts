@@ -117,7 +117,9 @@ export class RawServer implements Disposable {
       port: 0,
       data: { text: "" },
       socket: {
-        open: (socket) => void (socket.data = { text: "" }),
+        open(socket) {
+          socket.data = { text: "" };
+        },
         data: (socket, bytes) => {
           socket.data.text += bytes.toString("latin1");
           this.seen.push(bytes.toString("latin1"));

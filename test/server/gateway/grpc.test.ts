@@ -79,8 +79,12 @@ describe("calls of gRPC", () => {
     const { status } = await clientOf(Health, "rpc", { "x-own": "1" }).check(
       { service: "" },
       {
-        onHeader: (given) => void (headers.answer = given.get("x-answer")),
-        onTrailer: (given) => void (headers.last = given.get("x-last")),
+        onHeader(given) {
+          headers.answer = given.get("x-answer");
+        },
+        onTrailer(given) {
+          headers.last = given.get("x-last");
+        },
       },
     );
     expect(status).toBe(Status.SERVING);
