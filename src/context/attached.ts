@@ -25,7 +25,7 @@ const MOST_WAITING = 64;
 
 /**
  * Holds the streams while `run` runs. Rejects with what it rejects with.
- * @param asPipes whether a terminal is passed on as pipes are: by lines, and Ctrl-C ends this command
+ * @param asPipes whether a terminal is passed on as pipes are: by lines; Ctrl-C ends this command
  */
 export async function attach<T>(
   { io, signal }: Pick<Context, "io" | "signal">,

@@ -30,6 +30,7 @@ export const GUIDES: readonly string[] = [
   "clients",
   "agents",
   "benchmarks",
+  "containers",
   "production",
   "coming-from-feast",
 ];

@@ -128,7 +128,7 @@ export function createVolumes(
   };
 }
 
-/** Makes a folder that any user of a container may write to, in one that the server alone enters. */
+/** Makes a folder that any user may write to, in one that the server alone may enter. */
 async function makeFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   if (await mkdir(path).then(() => true, isThere)) await chmod(path, 0o777);

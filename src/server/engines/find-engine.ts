@@ -1,6 +1,4 @@
-/**
- * The container engine of this machine: where the server's operator says it is, or at a usual socket.
- */
+/** The container engine of this machine: where its operator says, or at a usual socket. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -77,6 +77,7 @@ const TOLD = "tells others, and changes nothing that runs";
 const SERVER = "is about the server, which those run who may change it";
 const ASIDE = "is about datasets, which no deployment runs by";
 const LOOK = "looks at something";
+const BESIDE = "is beside what answers queries, with secrets only of who may see them";
 const KEPT = "is kept, and run by nobody";
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -221,6 +222,13 @@ const RULES: Readonly<Record<string, Rule>> = {
   "BenchmarkService/RunBenchmark": free("asks queries of what is live", () => ({ plan: {} }), "invalid_argument"),
   "BenchmarkService/CancelBenchmark": free("ends what runs", () => ({ id: "none" }), "not_found"),
   "ShellService/OpenShell": free("nobody has a shell there", () => ({ podName: "none" }), "not_found"),
+  "ContainerService/RunContainer": free(BESIDE, () => ({ spec: {} }), "invalid_argument"),
+  "ContainerService/StopContainer": free(BESIDE, () => ({ container: "none" }), "not_found"),
+  "SandboxService/CreateSandbox": free(BESIDE, () => ({}), "invalid_argument"),
+  "SandboxService/OpenExec": free(BESIDE, () => ({ sandbox: "none", command: ["true"] }), "not_found"),
+  "SandboxService/TerminateSandbox": free(BESIDE, () => ({ sandbox: "none" }), "not_found"),
+  "VolumeService/CreateVolume": free(BESIDE, () => ({ name: "v" })),
+  "VolumeService/DeleteVolume": free(BESIDE, () => ({ name: "none" }), "not_found"),
   "TaskService/RunTasks": refused("tasks run in live deployments alone", ({ unapproved }) => ({
     ...{ target: { path: "features.py" }, arguments: [{}], deploymentId: unapproved },
   })),

@@ -1,0 +1,149 @@
+/** Commands of containers, sandboxes and volumes of the built binary, on a real Podman. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { followPage } from "../harness/docs-page.ts";
+import { eventually } from "../harness/eventually.ts";
+import { BUSYBOX, lacksPodman, startPodman, type TestPodman } from "../harness/podman.ts";
+import { Sandbox } from "../harness/sandbox.ts";
+import { Terminal } from "../harness/terminal.ts";
+
+const TEST_MS = 300_000;
+
+describe.skipIf(lacksPodman())("with an engine", () => {
+  let podman: TestPodman;
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    podman = await startPodman();
+    podman.podman("tag", BUSYBOX, "docker.io/library/busybox:latest");
+    sandbox = new Sandbox();
+    await sandbox.startServer({ SVC_CONTAINER_ENGINE: podman.address });
+  }, TEST_MS);
+  afterAll(async () => {
+    await sandbox?.[Symbol.asyncDispose]();
+    await podman?.[Symbol.asyncDispose]();
+  }, TEST_MS);
+
+  interface Container {
+    readonly id: string;
+    readonly status: string;
+    readonly exit_code?: number;
+  }
+  const get = (name: string) => sandbox.json<Container>(["container", "get", "--name", name]);
+
+  test(
+    "the guide is true",
+    async () => {
+      await followPage("containers.md", sandbox.work, async ({ line, words, said }) => {
+        if (line.startsWith("container get") || line.startsWith("logs"))
+          await eventually(async () => (await get("greet")).exit_code === 0, "its end");
+        if (line.startsWith("logs")) await eventually(async () => (await sandbox.svc(words)).stdout.includes("hello world"), "its line");
+        const { exitCode, stdout, stderr } = await sandbox.svc(words);
+        expect([line, exitCode, stderr]).toEqual([line, 0, ""]);
+        const pattern = said
+          .split("...")
+          .map((part) => part.replace(/[$()*+?.\\^|[\]{}]/g, "\\$&"))
+          .join("[\\s\\S]*");
+        expect(stdout).toMatch(new RegExp(`^${pattern}$`));
+      });
+    },
+    TEST_MS,
+  );
+
+  test(
+    "variables come from a file and from flags, which win; a container is awaited",
+    async () => {
+      const file = join(sandbox.work, "job.env");
+      writeFileSync(file, "# of the job\nA=file\nB=x=y\n");
+      const words = [
+        "container",
+        "run",
+        "--image",
+        BUSYBOX,
+        "--name",
+        "vars",
+        "--env-file",
+        file,
+        "--env",
+        "A=flag",
+        "--tags",
+        "team=risk,tier=2",
+        "--await-running",
+      ];
+      const { exitCode, stderr } = await sandbox.svc([...words, "--", "sh", "-c", '[ "$A-$B" = flag-x=y ]']);
+      expect([exitCode, stderr]).toEqual([0, ""]);
+      await eventually(async () => (await get("vars")).exit_code === 0, "its end");
+      writeFileSync(file, "nothing\n");
+      const wrong = await sandbox.svc(words);
+      expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining(`line 1 of ${file} is no KEY=VALUE`)]);
+    },
+    TEST_MS,
+  );
+
+  test.each<[readonly string[], number, string]>([
+    [["container", "run", "--image", BUSYBOX, "--volume", "data"], 2, "'data' is no volume: expected <name>:/path"],
+    [["container", "run", "--image", BUSYBOX, "--port", "70000"], 2, "--port is from 1 to 65535"],
+    [["container", "run", "--image", BUSYBOX, "--grpc"], 2, "--grpc, --private and --authenticated need --port"],
+    [["container", "run", "--image", BUSYBOX, "--await-timeout", "5s"], 2, "--await-timeout needs --await-running"],
+    [["container", "run", "--image", BUSYBOX, "--route", "10.0.0.0/8"], 1, "has no network that filters"],
+    [["container", "run", "--image", BUSYBOX, "--enable-ssh"], 1, "opens no SSH"],
+    [["container", "run", "--image", "localhost/none:1"], 1, "There is no image 'localhost/none:1'"],
+    [["container", "get"], 2, "one of --id and --name is required"],
+    [["container", "get", "--id", "x", "--name", "y"], 2, "--id and --name do not go together"],
+    [["container", "stop", "--name", "none", "--yes"], 1, "There is no container 'none'."],
+    [["sandbox", "create", "--image", BUSYBOX, "--timeout", "5"], 2, "need --exec"],
+    [["sandbox", "exec", "none"], 2, "there is no command; it follows --"],
+    [["sandbox", "exec", "--", "ls"], 2, "name one sandbox"],
+    [["sandbox", "exec", "none", "--", "ls"], 1, "There is no sandbox 'none'."],
+    [["sandbox", "exec", "-it", "none", "--", "ls"], 2, "--tty needs a terminal"],
+    [["volume", "create", "--name", "../x"], 1, 'The name of a volume cannot be "../x".'],
+  ])(
+    "what cannot be is refused: %j",
+    async (words, code, said) => {
+      const { exitCode, stderr } = await sandbox.svc(words);
+      expect([exitCode, stderr]).toEqual([code, expect.stringContaining(said)]);
+      expect(podman.containers()).toEqual([]);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "a command in a sandbox has the streams of this one: pipes, megabytes, exit codes, a terminal",
+    async () => {
+      const made = await sandbox.svc([
+        "sandbox",
+        "create",
+        "--image",
+        BUSYBOX,
+        "--name",
+        "try",
+        "--env",
+        "A=1,2,B=3",
+        "--exec",
+        "sh",
+        "--",
+        "-c",
+        "echo $A-$B; exit 4",
+      ]);
+      expect([made.exitCode, made.stdout]).toEqual([4, "1,2-3\n"]);
+      const input = "0123456789abcdef".repeat(65_536);
+      const through = await sandbox.svc(["sandbox", "exec", "try", "--", "cat"], { input });
+      expect([through.exitCode, through.stdout === input]).toEqual([0, true]);
+      expect((await sandbox.svc(["sandbox", "exec", "try", "--timeout", "1", "--", "sleep", "600"])).exitCode).toBe(124);
+      const terminal = Terminal.start(sandbox, ["sandbox", "exec", "-it", "try", "--", "sh"], { columns: 91, rows: 33 });
+      terminal.press("stty size; echo begun-$((1+1)); sleep 600\r");
+      await terminal.until("33 91");
+      await terminal.until("begun-2");
+      terminal.press("\u0003");
+      terminal.press("echo after-$((1+2))\r");
+      await terminal.until("after-3");
+      terminal.press("exit 5\r");
+      const { exitCode, before, after } = await terminal.ended();
+      expect([exitCode, after]).toEqual([5, before]);
+      await sandbox.svc(["sandbox", "terminate", "--name", "try", "--yes"]);
+      expect(podman.containers()).toEqual([]);
+    },
+    TEST_MS,
+  );
+});
