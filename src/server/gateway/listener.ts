@@ -7,6 +7,7 @@ import { once } from "../../domain/once.ts";
 import type { Certificate } from "../certificate.ts";
 import { Pipe } from "../http1/pipe.ts";
 import { Http2Connection } from "../http2/connection.ts";
+import { ErrorCode } from "../http2/frames.ts";
 import { bindRefused, drained, type Listener, listenerUrl } from "../wire/listener.ts";
 import type { GatewayParts } from "./exchange.ts";
 
@@ -86,10 +87,11 @@ export function listenGateway({ certificate, host, port }: GatewayListenOptions)
     const sender = { peer: socket.remoteAddress.replace(/^::ffff:/i, ""), isEncrypted: encrypted };
     if (isHttp2(bytes)) {
       const connection = new Http2Connection(socket, {
-        serve: async (stream) => {
-          const { parts, serveStream, sessions } = await proxy();
-          await serveStream(parts, sessions, stream, sender);
-        },
+        serve: (stream) =>
+          proxy().then(
+            ({ parts, serveStream, sessions }) => serveStream(parts, sessions, stream, sender),
+            () => stream.reset(ErrorCode.INTERNAL_ERROR),
+          ),
         foreign: () => socket.end(),
       });
       socket.data.http2 = connection;
