@@ -257,7 +257,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   benchmarks: ["access", "datasets", "deployments", "documents", "jobs", "stores", "tables", "thread", "webhooks"],
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells"],
-  containers: ["access", "deployments", "documents", "engines", "logs", "secrets", "shells", "stores"],
+  containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "secrets", "shells", "stores"],
   "scaling-groups": ["access", "containers", "documents", "http1", "http2", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [
@@ -302,6 +302,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "support",
     "tables",
     "tasks",
+    "thread",
     "topics",
     "ui",
     "usage",

@@ -6,7 +6,8 @@ import { age } from "../output/time.ts";
 export default defineCommand({
   summary: "Show pod status",
   category: "Server and account",
-  description: "A pod is a process of the platform: a server, or a Python worker of a deployment.",
+  description:
+    "A pod is a process of the platform, such as a server or a Python worker of a deployment, or a container or sandbox that has not ended.",
   examples: ["svc pods", { run: "svc pods --json", does: "With memory and processor time" }],
   needs: ["session"],
   run: async ({ api }) => (await api.clusters()).listPods({}),

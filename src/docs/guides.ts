@@ -26,6 +26,7 @@ export const GUIDES: readonly string[] = [
   "templates",
   "testing",
   "evaluations",
+  "tasks",
   "notebooks",
   "clients",
   "agents",

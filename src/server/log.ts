@@ -24,7 +24,11 @@ export interface Log {
 const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warning: 2, error: 3 };
 
 /** Makes a log that hands lines to `write`. Default level: info. */
-export function createLog(options: { readonly write: (line: string) => void; readonly clock: Clock; readonly level?: LogLevel }): Log {
+export function createLog(options: {
+  readonly write: (line: string) => void;
+  readonly clock: Pick<Clock, "now">;
+  readonly level?: LogLevel;
+}): Log {
   const floor = RANK[options.level ?? "info"];
   const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
     if (RANK[level] < floor) return;

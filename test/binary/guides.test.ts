@@ -9,7 +9,7 @@ import { blocksOf, commandsOf, expectSaid, follow, isSession } from "../harness/
 
 /** Those that begin with nothing, or start servers of their own; the others are read beside a server that runs. */
 const ALONE = ["first-steps", "production"];
-const BESIDE_A_SERVER = ["concepts", "caching", "point-in-time", "testing", "coming-from-feast"];
+const BESIDE_A_SERVER = ["concepts", "caching", "point-in-time", "testing", "tasks", "coming-from-feast"];
 
 /** Why a block may be left out; each is the reason of some block. */
 const NOT_RUN = [

@@ -670,7 +670,7 @@ export type Pod = Message<"svc.v1.Pod"> & {
   node: string;
 
   /**
-   * Its role: `server` or `worker`.
+   * Its role: `server`, `worker`, `task`, `evaluation`, `kernel`, `shell`, `container` or `sandbox`.
    *
    * @generated from field: string kind = 7;
    */
@@ -691,7 +691,7 @@ export type Pod = Message<"svc.v1.Pod"> & {
   deploymentId: string;
 
   /**
-   * Process id on its machine.
+   * Process id on its machine; 0 for what a container engine runs.
    *
    * @generated from field: int32 pid = 10;
    */
@@ -762,7 +762,7 @@ export type PodJson = {
   node?: string;
 
   /**
-   * Its role: `server` or `worker`.
+   * Its role: `server`, `worker`, `task`, `evaluation`, `kernel`, `shell`, `container` or `sandbox`.
    *
    * @generated from field: string kind = 7;
    */
@@ -783,7 +783,7 @@ export type PodJson = {
   deploymentId?: string;
 
   /**
-   * Process id on its machine.
+   * Process id on its machine; 0 for what a container engine runs.
    *
    * @generated from field: int32 pid = 10;
    */

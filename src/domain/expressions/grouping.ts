@@ -10,8 +10,11 @@ import { DamagedState, StateReader, StateWriter } from "./state-bytes.ts";
 
 /** Groups of one value at most. */
 export const MAX_GROUPS = 1_000;
-/** Bytes of a state of groups at most. */
-const MAX_STATE_BYTES = 1024 * 1024;
+/**
+ * Bytes of a state of groups at most: as many groups as there can be of every aggregation whose
+ * state does not grow with the length of values.
+ */
+export const MAX_GROUPED_BYTES = 4 * 1024 * 1024;
 const VERSION = 1;
 
 const { INT64, STRING, BOOL, BYTES, DATE, DATETIME, TIMEDELTA, DECIMAL } = PrimitiveType;
@@ -84,6 +87,13 @@ export function tooManyGroups(): EvaluationError {
   return new EvaluationError(`the rows have more than ${MAX_GROUPS} groups; group them by fewer different values`);
 }
 
+/** The error of groups that are more than tiles keep. */
+function tooLargeGroups(groups: number): EvaluationError {
+  return new EvaluationError(
+    `the ${groups} groups take more than the ${MAX_GROUPED_BYTES / 1024 ** 2} MiB that are kept of a bucket; group by fewer or shorter values, aggregate shorter ones, or leave out materialization=`,
+  );
+}
+
 /** An accumulator for each group; `add` is given the values of a row's columns last. */
 class GroupedAccumulator implements Accumulator {
   readonly #groups: Groups<Accumulator>;
@@ -115,10 +125,11 @@ class GroupedAccumulator implements Accumulator {
 
   encode(): Uint8Array {
     const groups = this.#isFull ? [] : this.#groups.sorted();
-    const writer = new StateWriter(VERSION, MAX_STATE_BYTES).byte(Number(this.#isFull)).natural(groups.length);
+    const writer = new StateWriter(VERSION, MAX_GROUPED_BYTES).byte(Number(this.#isFull)).natural(groups.length);
     for (const { values, item } of groups) {
       for (const value of values) writer.value(value);
       writer.bytes(item.encode());
+      if (writer.length > MAX_GROUPED_BYTES) throw tooLargeGroups(groups.length);
     }
     return writer.done();
   }

@@ -26,6 +26,11 @@ export class StateWriter {
     this.byte(version);
   }
 
+  /** Bytes that were written. */
+  get length(): number {
+    return this.#length;
+  }
+
   byte(value: number): this {
     this.#room(1);
     this.#bytes[this.#length++] = value;

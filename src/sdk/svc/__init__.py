@@ -104,6 +104,7 @@ if TYPE_CHECKING:
         SvcClient,
         UnexpectedAnswer,
         UploadResult,
+        check_expression,
     )
     from .notebook import NotDeployed, deploy, display
 
@@ -172,6 +173,7 @@ __all__ = [
     "batch",
     "before",
     "before_all",
+    "check_expression",
     "completion",
     "contains",
     "deploy",

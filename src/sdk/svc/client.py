@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union, overload
 
 from ._client.blocking import Blocking
@@ -65,6 +65,7 @@ __all__ = [
     "SvcClient",
     "UnexpectedAnswer",
     "UploadResult",
+    "check_expression",
 ]
 
 
@@ -265,6 +266,33 @@ class SvcClient:
         result = self.query(input, expected_outputs(assertions), **options)
         return checked(result, assertions, Tolerance(float_relative_tolerance, float_absolute_tolerance))
 
+    def check_expression(
+        self,
+        feature: Feature,
+        input: Inputs,
+        expected: Any,
+        *,
+        now: Union[datetime, str, None] = None,
+        float_relative_tolerance: float = 1e-6,
+        float_absolute_tolerance: float = 1e-12,
+    ) -> Any:
+        """Has the server compute the expression of a feature as the class here defines it, deployed or
+        not, and raises AssertionError when the value is not the expected one; returns the value:
+        ``check_expression(User.score, {User.amount: 4.0}, expected=8.0)``.
+
+        feature: one with an expression, or one window of it: ``User.spend["7d"]``.
+        input: values by feature, as for `query`: all that the expression reads, but for what has an
+            expression or a default itself. Rows of a has-many relation are a list of instances of
+            its class: ``{User.txns: [Txn(id=1, amount=4.0)]}``.
+        now: the time of windows and `_.svc_now`; without it that of `freeze_time`, else the present.
+
+        No resolver runs, and nothing is read or stored. Floats are compared as `check` does. Raises
+        QueryError with what is wrong, in a class with file, line and column, and other ClientErrors
+        when there is no answer.
+        """
+        tolerance = Tolerance(float_relative_tolerance, float_absolute_tolerance)
+        return self._run(self._calls.check_expression(feature, input, expected, now, tolerance))
+
     def offline_query(
         self,
         input: Any = None,
@@ -450,6 +478,18 @@ class SvcClient:
 
     def __repr__(self) -> str:
         return self._calls.shown("SvcClient")
+
+
+@lru_cache(maxsize=1)
+def _usual_client() -> SvcClient:
+    return SvcClient()
+
+
+def check_expression(feature: Feature, input: Inputs, expected: Any, **options: Any) -> Any:
+    """`SvcClient.check_expression` with the settings of the environment variables or of `svc login`,
+    for tests: ``check_expression(User.score, {User.amount: 4.0}, expected=8.0)``.
+    """
+    return _usual_client().check_expression(feature, input, expected, **options)
 
 
 if not TYPE_CHECKING:

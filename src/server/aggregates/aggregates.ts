@@ -15,6 +15,7 @@ import { GraphIndex } from "../../domain/graph-index.ts";
 import { type SeriesUse, seriesOf } from "../../domain/kept-series.ts";
 import { readableName } from "../../domain/name.ts";
 import { once } from "../../domain/once.ts";
+import type { FeatureValue } from "../../domain/value.ts";
 import type { RevisionMaker } from "../datasets/revisions.ts";
 import type { DeletedValues } from "../deletions/deleted-values.ts";
 import type { Deployments } from "../deployments/deployments.ts";
@@ -277,23 +278,51 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
     }
   };
 
-  /** Groups by stored values of rows: of those that are aggregated, or of their parents. */
+  /**
+   * Groups by stored values of rows: of those that are aggregated, or of their parents. They are
+   * all in which a row has been, as far as a store knows: the history every one, the online store
+   * the latest.
+   */
   const groupsOf = async (
     environmentId: string,
     namespace: string,
     names: readonly string[],
     keys: readonly string[],
+    signal: AbortSignal,
   ): Promise<string[]> => {
+    if (keys.length === 0) return [];
     const known = await metadata.knownFeatures(environmentId);
-    const idsOf = (name: string): number[] => known.filter(({ fqn }) => fqn === `${namespace}.${name}`).map(({ id }) => id);
-    const ids = names.map(idsOf);
+    const ids = names.map((name) => known.filter(({ fqn }) => fqn === `${namespace}.${name}`).map(({ id }) => id));
+    const groups = new Set<string>();
+    /** Adds the group of a row, whose values are given by feature. */
+    const add = (storedOf: (id: number) => FeatureValue): void => {
+      const group = ids.map((own) => own.map(storedOf).find((value) => value !== null) ?? null);
+      const named = groupKey(group, storeKey);
+      if (named !== undefined) groups.add(named);
+    };
     const read = { namespace, keys, featureIds: ids.flat() };
     const { values } = await options.online.read(SCOPE, { values: [read], rows: [] });
-    return (values[0] ?? []).flatMap((found) => {
-      const all = new Map(read.featureIds.map((id, at) => [id, found[at]?.value ?? null]));
-      const group = ids.map((own) => own.map((id) => all.get(id) ?? null).find((value) => value !== null) ?? null);
-      return groupKey(group, storeKey) ?? [];
-    });
+    for (const found of values[0] ?? []) add((id) => found[read.featureIds.indexOf(id)]?.value ?? null);
+    const history = await options.offline();
+    for (let at = 0; at < keys.length; at += KEYS_AT_ONCE) {
+      let rows = keys.slice(at, at + KEYS_AT_ONCE).map((key) => ({ key, time: Number.MAX_SAFE_INTEGER }));
+      while (rows.length > 0) {
+        signal.throwIfAborted();
+        const spine = { keys: rows.map(({ key }) => key), times: rows.map(({ time }) => time) };
+        const columns = await history.sample(
+          spine,
+          read.featureIds.map((featureId) => ({ featureId })),
+        );
+        const byId = new Map(columns.map((column) => [column.featureId, column.values]));
+        rows = rows.flatMap(({ key }, row) => {
+          const times = columns.flatMap(({ observedAt }) => (Number.isNaN(observedAt[row]) ? [] : [observedAt[row] as number]));
+          if (times.length === 0) return [];
+          add((id) => byId.get(id)?.[row] ?? null);
+          return { key, time: Math.max(...times) - A_MICROSECOND };
+        });
+      }
+    }
+    return [...groups];
   };
 
   /** Throws Failure for a wish that contradicts itself. */
@@ -548,9 +577,9 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
             if (isShared && marks.length > 0) await store.dropSeries([seriesId], signal);
             const groups = [...erasure.groups];
             if (marks.length === 0) {
-              groups.push(...(await groupsOf(environmentId, use.series.namespace, use.series.group, erasure.rows)));
+              groups.push(...(await groupsOf(environmentId, use.series.namespace, use.series.group, erasure.rows, signal)));
               for (const { namespace, local, keys } of erasure.parents)
-                groups.push(...(await groupsOf(environmentId, namespace, local, keys)));
+                groups.push(...(await groupsOf(environmentId, namespace, local, keys, signal)));
             }
             await store.deleteGroups(
               SCOPE,
@@ -592,6 +621,10 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
  * not removed before.
  */
 const LONGEST_BACKFILL_MICROS = BigInt(2 * ATTEMPT_TIMEOUT_MS) * 1000n;
+/** Keys whose values are looked up in the history at once. */
+const KEYS_AT_ONCE = 1_000;
+/** In milliseconds. */
+const A_MICROSECOND = 0.001;
 /** Milliseconds that a plan counts rows at most. */
 const COUNT_TIMEOUT_MS = 60_000;
 

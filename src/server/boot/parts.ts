@@ -776,6 +776,7 @@ export async function openParts({
       secrets: async () => (await secrets()).secrets,
       halted: (environmentId) => known.halted(environmentId),
       logs: logRecorder,
+      journal: metadata.processes,
       keys: serverKeys().objects,
     });
   });

@@ -13,10 +13,13 @@ import { suspended } from "../deployments/environment-states.ts";
 import type { ContainerEngine, EngineContainer, EngineUse } from "../engines/container-engine.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
+import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import type { ProcessStore } from "../stores/metadata/processes.ts";
 import { followOutput } from "./container-output.ts";
 import { type ContainerChange, type ContainerRecords, hasEnded, type StoredContainer } from "./container-records.ts";
 import { checkName, checkSpec, checkTags, resolveVariables, resourceLimits } from "./container-spec.ts";
@@ -77,8 +80,11 @@ export interface ContainersOptions {
   /** Aborted with a reason in words when an environment is suspended or removed. */
   readonly halted: (environmentId: string) => AbortSignal;
   readonly logs: LogRecorder;
+  /** The journal of what happened to them. */
+  readonly journal: Pick<ProcessStore, "addEvent">;
   /** Id of this node. */
   readonly node: string;
+  readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -113,10 +119,20 @@ export function createContainers(options: ContainersOptions): Containers {
   const held = new Map<string, Held>();
   const closing = new AbortController();
 
+  const note = async ({ environmentId, name }: StoredContainer, reason: "Started" | "Stopped" | "Crashed", message: string) => {
+    const type = reason === "Crashed" ? "Warning" : "Normal";
+    noteChange(options.bus, "runs", environmentId);
+    await options.journal
+      .addEvent({ at: clock.now(), type, reason, environmentId, process: name, message })
+      .catch((error: unknown) => log.warning(`what happened to a ${kind} could not be written down`, { error: errorText(error) }));
+  };
   const finish = async (one: Held, last: EngineContainer | undefined): Promise<void> => {
     // Its row goes with its environment.
-    await records.change(one.stored, endOf(one, last, clock.now())).catch(unlessGone);
+    const end = endOf(one, last, clock.now());
+    await records.change(one.stored, end).catch(unlessGone);
     await options.engine().remove(one.engineId);
+    const isExpected = end.status === "succeeded" || end.status === "stopped";
+    await note(one.stored, isExpected ? "Stopped" : "Crashed", howItEnded(end));
   };
 
   /** Follows one to its end, through times in which the engine does not answer. */
@@ -230,6 +246,7 @@ export function createContainers(options: ContainersOptions): Containers {
         const change: ContainerChange = { status: "running", startedAt: running.startedAt ?? clock.now() };
         const begun = await records.change(stored, change);
         hold(begun, running);
+        await note(begun, "Started", `It runs ${spec.image}.`);
         return begun;
       } catch (error) {
         if (engineId !== undefined) await engine.remove(engineId).catch(() => undefined);
@@ -313,6 +330,12 @@ function endOf({ stored, why }: Held, last: EngineContainer | undefined, now: nu
   if (why !== undefined) return { status: "stopped", message: why, endedAt, ...(code !== undefined && { exitCode: code }) };
   if (!last || code === undefined) return { status: "lost", message: "The engine has it no more: somebody else removed it.", endedAt };
   return { status: code === 0 ? "succeeded" : "failed", exitCode: code, message: reasonOf(last, stored), endedAt };
+}
+
+/** How a container ended, in a sentence. */
+function howItEnded({ exitCode, message = "", status }: ContainerChange): string {
+  const code = exitCode === undefined ? "" : `It exited with code ${exitCode}.`;
+  return [code, message].filter((part) => part !== "").join(" ") || (status === "stopped" ? "It was stopped." : "It ended.");
 }
 
 /** Why a program ended by itself; empty = its exit code says all. */

@@ -2,12 +2,12 @@
 
 import type { KeyRing } from "../access/keys.ts";
 import type { CollectionParts } from "../documents/collection.ts";
-import type { ContainerEngine } from "../engines/container-engine.ts";
-import { findEngine } from "../engines/find-engine.ts";
+import type { ContainerEngine, EngineDescription } from "../engines/container-engine.ts";
+import { engineSocket, findEngine } from "../engines/find-engine.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import { createContainerRecords, hasEnded } from "./container-records.ts";
-import { type Containers, createContainers } from "./containers.ts";
+import { type Containers, type ContainersOptions, createContainers } from "./containers.ts";
 import { createSandboxes, type Sandboxes } from "./sandboxes.ts";
 import { createVolumes, type Volumes } from "./volumes.ts";
 
@@ -16,6 +16,10 @@ export interface ContainerCapabilities {
   readonly containers: Containers;
   readonly sandboxes: Sandboxes;
   readonly volumes: Volumes;
+  /** Whether there is an engine, or where one would be. */
+  hasEngine(): boolean;
+  /** Which engine it is. Rejects with Failure when there is none, or it does not answer. */
+  describeEngine(signal: AbortSignal): Promise<EngineDescription>;
   /** Finds those again that ran when the server stopped. */
   resume(): Promise<void>;
   /** Ends and removes all of an environment. */
@@ -34,6 +38,7 @@ export function createContainerCapabilities(
     readonly secrets: () => Promise<Pick<Secrets, "variables">>;
     readonly halted: (environmentId: string) => AbortSignal;
     readonly logs: LogRecorder;
+    readonly journal: ContainersOptions["journal"];
     readonly keys: KeyRing;
     readonly node: string;
   },
@@ -56,6 +61,8 @@ export function createContainerCapabilities(
     containers,
     sandboxes,
     volumes,
+    hasEngine: () => engineSocket(env, home) !== undefined,
+    describeEngine: async (signal) => engine().describe(signal),
     async resume() {
       await Promise.all([containers.resume(), boxes.resume()]);
     },

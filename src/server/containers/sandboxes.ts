@@ -58,7 +58,7 @@ interface WaitingExec {
 }
 
 /** The capability. */
-export interface Sandboxes extends Pick<Containers, "get" | "list" | "stop" | "resume" | "forget"> {
+export interface Sandboxes extends Pick<Containers, "get" | "list" | "stop" | "use"> {
   /** Makes one, which runs when this resolves. Rejects with Failure. */
   create(wish: SandboxWish, caller: Caller): Promise<StoredContainer>;
   /** A ticket for a command. Rejects with Failure. */
@@ -105,8 +105,7 @@ export function createSandboxes(options: {
     get: containers.get,
     list: containers.list,
     stop: containers.stop,
-    resume: containers.resume,
-    forget: containers.forget,
+    use: containers.use,
 
     async create({ environment, image, name, cpu, memory, variables }, caller) {
       const spec = create(ContainerSpecSchema, {

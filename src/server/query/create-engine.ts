@@ -34,7 +34,7 @@ export type { Tracing } from "./query-context.ts";
 
 /** The clock and the log of an engine. */
 export interface EngineOptions {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "now">;
   readonly log: Log;
   /** Where calls and answers are recorded, and what for; absent = they are not. */
   readonly metering?: Metering;

@@ -72,6 +72,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const route = (await import("./query/route.ts")).planRoute(platform);
     return ({ request, connection, share, seen }) => route(request, connection, share, seen);
   },
+  "/v1/query/expression": async (platform) => {
+    const route = (await import("./query/route.ts")).expressionRoute(platform);
+    return ({ request, connection, share, seen }) => route(request, connection, share, seen);
+  },
   "/v1/features/upload": async (platform) => {
     const { uploadFeatures } = await import("./http/features.ts");
     return ({ request, connection, share, note }) => uploadFeatures(platform, request, connection, share, note);

@@ -2,9 +2,17 @@
 
 import { expect, test } from "bun:test";
 import { chooseAccumulator, type MakeAccumulator } from "../../../src/domain/expressions/accumulators.ts";
-import { type GroupFields, groupedAccumulator, isGroupable, MAX_GROUPS } from "../../../src/domain/expressions/grouping.ts";
+import {
+  type GroupFields,
+  groupedAccumulator,
+  isGroupable,
+  MAX_GROUPED_BYTES,
+  MAX_GROUPS,
+} from "../../../src/domain/expressions/grouping.ts";
 import { DamagedState } from "../../../src/domain/expressions/state-bytes.ts";
 import { listOf, PRIMITIVES } from "../../../src/domain/expressions/types.ts";
+import { seed } from "../../harness/seed.ts";
+import { randomOf } from "../../server/query/random-values.ts";
 
 const FIELDS: GroupFields = {
   columns: [
@@ -47,6 +55,53 @@ test("one group too many is an error, wherever it came in, and the state stays s
   const again = make();
   again.merge(whole.encode());
   expect(() => again.result()).toThrow("the rows have more than 1000 groups");
+});
+
+const BY_KIND: GroupFields = { columns: [{ name: "kind", type: PRIMITIVES.str }], value: "total" };
+const KINDS = Array.from({ length: MAX_GROUPS }, (_, group) => `${"a long name of a group ".repeat(8)}${group}`);
+
+test.each([
+  ["approx_count_distinct", PRIMITIVES.int, []],
+  ["approx_percentile", PRIMITIVES.float, [0.5]],
+  ["sum", PRIMITIVES.float, []],
+  ["std", PRIMITIVES.float, []],
+] as const)("as many groups of %s as there can be are kept, and merge to what the rows give", (name, type, constants) => {
+  const { make: single } = chooseAccumulator(name, type, constants) as { make: MakeAccumulator };
+  const grouped = groupedAccumulator(BY_KIND, single);
+  const random = randomOf(seed);
+  const [whole, merged, parts] = [grouped(), grouped(), [grouped(), grouped(), grouped()]];
+  for (let row = 0; row < 10_000; row++) {
+    const [value, kind] = [Math.floor(random() * 1e6), KINDS[Math.floor(random() * MAX_GROUPS)] as string];
+    whole.add(value, null, kind);
+    parts[Math.floor(random() * 3)]?.add(value, null, kind);
+  }
+  for (const part of parts) merged.merge(part.encode());
+  expect(merged.result()).toEqual(whole.result());
+
+  // Each group with the state of so many rows that it grows no more.
+  const full = single();
+  for (let row = 0; row < 20_000; row++) full.add(Math.floor(random() * 1e6), null);
+  const state = full.encode();
+  const largest = groupedAccumulator(BY_KIND, () => ({ ...full, add: () => undefined, encode: () => state }))();
+  for (const kind of KINDS) largest.add(1, null, kind);
+  const kept = grouped();
+  kept.merge(largest.encode());
+  const again = grouped();
+  again.merge(kept.encode());
+  const total = full.result();
+  expect(again.result()).toEqual([...KINDS].sort().map((kind) => ({ kind, total })));
+});
+
+test("groups that are more than is kept are told, and those before are still there", () => {
+  const { make: single } = chooseAccumulator("approx_top_k", PRIMITIVES.str, [1]) as { make: MakeAccumulator };
+  const state = groupedAccumulator(BY_KIND, single)();
+  const text = "x".repeat(30_000);
+  const most = Math.floor(MAX_GROUPED_BYTES / text.length);
+  for (let group = 0; group < most - 3; group++) state.add(`${group} ${text}`, null, `kind ${group}`);
+  expect(state.encode().length).toBeLessThan(MAX_GROUPED_BYTES);
+  for (let group = most - 3; group < most + 3; group++) state.add(`${group} ${text}`, null, `kind ${group}`);
+  expect(() => state.encode()).toThrow(`the ${most + 3} groups take more than the 4 MiB that are kept`);
+  expect(state.result()).toHaveLength(most + 3);
 });
 
 test("bytes that are damaged, or of another version, are refused", () => {

@@ -8,6 +8,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { ClusterService } from "../../../gen/svc/v1/cluster_pb.ts";
 import { ContainerService, type ContainerSpecSchema, ContainerStatus } from "../../../gen/svc/v1/container_pb.ts";
 import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { LogService } from "../../../gen/svc/v1/log_pb.ts";
@@ -213,6 +214,31 @@ describe.skipIf(lacksPodman())("with an engine", () => {
         typeof value === "bigint" ? String(value) : value,
       );
       expect([told.includes("API_KEY"), told.includes("hush-hush"), told.includes("quite-private")]).toEqual([true, false, false]);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "they are pods while they run, what happened to them is in the journal, and the engine is tested",
+    async () => {
+      const cluster = server.client(ClusterService);
+      const { id } = await run("while :; do :; done", {}, { name: "busy" });
+      const pod = async () => (await cluster.listPods({})).pods.find(({ name }) => name === "busy");
+      await eventually(async () => ((await pod())?.cpuSeconds ?? 0) > 0, "its processor time");
+      expect(await pod()).toMatchObject({ kind: "container", status: "Running", ready: true });
+      await containers().stopContainer({ container: id });
+      expect(await pod()).toBeUndefined();
+      await ended((await run("exit 3", {}, { name: "busy" })).id);
+      const told = async () => (await cluster.listEvents({ pods: ["busy"] })).events.map(({ reason, message }) => `${reason}: ${message}`);
+      await eventually(async () => (await told()).length === 4, "four events");
+      expect((await told()).toReversed()).toEqual([
+        `Started: It runs ${BUSYBOX}.`,
+        expect.stringMatching(/^Stopped: /),
+        `Started: It runs ${BUSYBOX}.`,
+        "Crashed: It exited with code 3.",
+      ]);
+      const { checks } = await cluster.testCluster({ id: "clstr_local" });
+      expect(checks.find(({ name }) => name === "container engine")).toMatchObject({ ok: true });
     },
     TEST_MS,
   );

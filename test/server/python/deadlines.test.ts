@@ -341,6 +341,23 @@ test("threads that compute and print without pause give way together", async () 
   await eventually(haveGivenWay, "threads that give way");
 });
 
+test("32 threads that print without pause cost their worker nothing, call after call", async () => {
+  await using live = await startPool(files);
+  const pid = async () => (await live.row("mod.pid", { i: 1 })).columns["thing.pid"]?.[0];
+  let attempt = 0;
+  // On a busy machine a worker may be killed before its threads have had their time.
+  const haveGivenWay = async () => {
+    const before = await pid();
+    for (let call = 0; call < 3; call++) {
+      const rows = Array.from({ length: 32 }, (_, row) => 10_000 + attempt * 100 + row);
+      attempt++;
+      await live.rows("mod.talks_on_thread", { i: rows }, { deadlineMs: 200 });
+    }
+    return before !== undefined && (await live.row("mod.spins_on_thread", { i: -1 })).errors.length === 0 && before === (await pid());
+  };
+  await eventually(haveGivenWay, "a worker that lives on");
+});
+
 test("a thread that does not give way costs its worker", async () => {
   await using live = await startPool(files);
   const pid = (await live.value("mod.pid", { i: 1 })) as number;

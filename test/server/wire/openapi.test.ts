@@ -73,6 +73,7 @@ test.skipIf(lacks("openapi-spec-validator", hasValidator))(
     await ask("post", "/v1/query/online", { inputs: { "user.id": "x" }, outputs: ["user.nmae"] });
     await ask("post", "/v1/query/bulk", { inputs: { "user.id": [5, 6] }, outputs: ["user.greeting"], include_meta: true });
     await ask("post", "/v1/query/plan", { inputs: { "user.id": 5 }, outputs: ["user.greeting"] });
+    await ask("post", "/v1/query/expression", { graph: "{}", inputs: { "user.id": 5 }, outputs: ["user.greeting"] });
     await ask("post", "/v1/features/upload", { columns: { "user.id": [1], "user.name": ["Ada"] }, dry_run: true });
     await ask("delete", "/v1/features/rows", { namespace: "user", primary_keys: [1] });
     await ask("delete", "/v1/features/columns", { namespace: "user", features: ["name"] });

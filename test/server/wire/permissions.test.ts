@@ -59,6 +59,7 @@ const HTTP: Readonly<
   "/v1/query/online": { method: "POST", opensTo: "query.online" },
   "/v1/query/bulk": { method: "POST", opensTo: "query.online" },
   "/v1/query/plan": { method: "POST", opensTo: "query.online" },
+  "/v1/query/expression": { method: "POST", opensTo: "query.online" },
   "/v1/shells": { method: "GET", opensTo: "shell" },
   "/v1/sandboxes/exec": { method: "GET", opensTo: "containers.write" },
   "/v1/traces": { method: "POST", opensTo: "telemetry.write" },

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import platform
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterator, Optional
 
 from .. import __version__
 from .._codec.wire import NULL, stored_json
@@ -56,7 +56,7 @@ def graph_json(
     resolvers are iterators, for `json_lines`.
     """
     return {
-        "featureSets": (_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace)),
+        "featureSets": feature_sets_json(classes, joins, expressions),
         "resolvers": (
             _resolver(spec, crons.get(spec.fqn, ChosenRows()), translations.get(spec.fqn, {}), statements.get(spec.fqn))
             for spec in sorted(resolvers, key=lambda spec: spec.fqn)
@@ -73,6 +73,13 @@ def graph_json(
         "sdkVersion": __version__,
         "pythonVersion": platform.python_version(),
     }
+
+
+def feature_sets_json(
+    classes: list[FeatureClass], joins: dict[Field, Join], expressions: dict[Field, dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """The feature classes of a graph, by namespace."""
+    return (_feature_set(item, joins, expressions) for item in sorted(classes, key=lambda item: item.namespace))
 
 
 def _put(document: dict[str, Any], **optional: Any) -> dict[str, Any]:

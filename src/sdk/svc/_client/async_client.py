@@ -286,6 +286,20 @@ class AsyncSvcClient:
         result = await self.query(input, expected_outputs(assertions), **options)
         return checked(result, assertions, Tolerance(float_relative_tolerance, float_absolute_tolerance))
 
+    async def check_expression(
+        self,
+        feature: Feature,
+        input: Inputs,
+        expected: Any,
+        *,
+        now: Union[datetime, str, None] = None,
+        float_relative_tolerance: float = 1e-6,
+        float_absolute_tolerance: float = 1e-12,
+    ) -> Any:
+        """`SvcClient.check_expression`, awaited."""
+        tolerance = Tolerance(float_relative_tolerance, float_absolute_tolerance)
+        return await self._run(self._calls.check_expression(feature, input, expected, now, tolerance))
+
     async def offline_query(
         self,
         input: Any = None,

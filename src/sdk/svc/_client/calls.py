@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from .._model.frozen_time import frozen_time
 from .._surface.names import DURATION_GRAMMAR, parse_duration
+from .check import Tolerance, checked
 from .config import ClientSettings, client_settings
 from .dataset import DatasetParts, MakeRevision, Revision, dataset_of
 from .errors import ClientError, UnexpectedAnswer
@@ -21,7 +22,7 @@ from .result import BulkQueryResult, QueryError, QueryResult, bulk_result, error
 from .retries import Retries
 from .runs import RunState, find, trigger
 from .session import Answer, Call, Session
-from .steps import Steps
+from .steps import Steps, Work
 from .upload import UploadResult, columns_of, parts_of
 from .values import classes_in, encode, encode_of, feature_name, instant_text
 
@@ -46,18 +47,18 @@ class OnlineQueryContext:
 class QueryOptions:
     """The options of a query, as `SvcClient.query` says."""
 
-    context: Optional[OnlineQueryContext]
-    staleness: Optional[Mapping[Feature, Union[str, timedelta]]]
-    tags: Union[str, Sequence[str], None]
-    now: Times
-    query_context: Optional[Mapping[str, Any]]
-    query_name: Optional[str]
-    query_name_version: Optional[str]
-    correlation_id: Optional[str]
-    explain: bool
-    planner_options: Optional[Mapping[str, Union[str, int, float, bool]]]
-    trace: bool
-    store_plan_stages: bool
+    context: Optional[OnlineQueryContext] = None
+    staleness: Optional[Mapping[Feature, Union[str, timedelta]]] = None
+    tags: Union[str, Sequence[str], None] = None
+    now: Times = None
+    query_context: Optional[Mapping[str, Any]] = None
+    query_name: Optional[str] = None
+    query_name_version: Optional[str] = None
+    correlation_id: Optional[str] = None
+    explain: bool = False
+    planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None
+    trace: bool = False
+    store_plan_stages: bool = False
     include_meta: bool = False
 
 
@@ -108,6 +109,19 @@ class Calls:
         given = {feature: _column(feature, values) for feature, values in (input if table is None else table).items()}
         answer = yield from self._post("/v1/query/bulk", self._body(given, output, options), options.context)
         return bulk_result(answer, classes_in([*given, *_listed(output, "output")]))
+
+    def check_expression(self, feature: Feature, input: Inputs, expected: Any, now: Union[datetime, str, None], tolerance: Tolerance) -> Steps[Any]:
+        """`SvcClient.check_expression`."""
+        from .expressions import expression_of, graph_text  # the analyzer, which other calls do without
+
+        asked = expression_of(feature)
+        graph = yield Work(lambda: graph_text(asked))
+        given = dict(_row(input))
+        sent = self._body(given, [asked], QueryOptions(now=now))
+        body: dict[str, Any] = {name: sent[name] for name in ("inputs", "outputs", "encoding_options", "now") if name in sent}
+        answer = yield from self._post("/v1/query/expression", {"graph": graph, **body}, None)
+        result = query_result(answer, classes_in([*given, asked]))
+        return checked(result, {asked: expected}, tolerance).get_feature(asked).value
 
     def offline_query(
         self,

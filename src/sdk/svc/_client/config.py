@@ -90,7 +90,7 @@ def client_settings(
     secret, _ = find(client_secret, "SVC_CLIENT_SECRET", "clientSecret")
     if found_id is None or secret is None:
         missing = "client_id" if found_id is None else "client_secret"
-        places = f"SVC_{missing.upper()} is not set, and {path or 'there is no config file that'} has none"
+        places = f"SVC_{missing.upper()} is not set, and {f'{path} has none' if path else 'there is no config file'}"
         raise ConfigError(f"SvcClient has no {missing}: it was given none, {places}; run `svc login`, or pass {missing}=")
     server, server_from = find(api_server, "SVC_API_SERVER", "apiServer")
     chosen_environment, _ = find(environment, "SVC_ENVIRONMENT", "activeEnvironment")

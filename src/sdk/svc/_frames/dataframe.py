@@ -18,6 +18,7 @@ from .columns import (
     missing_column,
 )
 from .conditions import Condition, after, as_condition, before, is_reference
+from .decided import refuse_decided
 from .selection import TableType
 
 if TYPE_CHECKING:
@@ -109,12 +110,14 @@ class DataFrame(_Typed["Unpack[_Items]"]):
         if isinstance(items, int) and not isinstance(items, bool):
             return self._row(items)
         frame, projected = self, []
-        for item in items if isinstance(items, (tuple, list)) else (items,):
+        listed = items if isinstance(items, (tuple, list)) else (items,)
+        refuse_decided(listed, 2)
+        for item in listed:
             if isinstance(item, Condition) or isinstance(item, bool):
                 frame = frame._where(as_condition(item))
             elif not isinstance(item, slice):
                 projected.extend(self._keys(item))
-        for item in items if isinstance(items, (tuple, list)) else (items,):
+        for item in listed:
             if isinstance(item, slice):
                 frame = frame._take(range(*item.indices(len(frame))))
         if not projected:

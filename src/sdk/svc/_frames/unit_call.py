@@ -9,6 +9,7 @@ import inspect
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
+from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._model.frozen_time import frozen_time
 from .._model.reference import FeatureReference, RowSelection, crosses_many, field_of
@@ -17,6 +18,7 @@ from .._types.annotations import Now, is_union
 from .columns import columns_of
 from .conditions import references_in
 from .dataframe import DataFrame, project, refuse_others
+from .decided import refuse_decided_parameters
 from .selection import TableType
 from .spec import RowsSpec
 
@@ -85,7 +87,11 @@ def _spec_of(definition: ResolverDefinition) -> Optional[ResolverSpec]:
 
     found = getattr(definition, "unit_spec", None)
     if found is None:
-        found, _ = compile_resolver(definition)
+        refuse_decided_parameters(definition)
+        found, problems = compile_resolver(definition)
+        for problem in problems:
+            if problem.error.code == rules.DecidedAtOnce.code:
+                raise TypeError(f"{definition.fqn}: {problem.error}")
         definition.unit_spec = found  # type: ignore[attr-defined]
     return found
 

@@ -18,9 +18,9 @@ from types import CodeType, ModuleType
 from typing import Any, Optional, Sequence
 
 from .._diagnostics.source import source_of
-from . import ops
+from . import OPERATIONS, ops
 from .code_cache import code_cache
-from .rewrite import OPERATIONS, has_work, rewrite
+from .rewrite import has_work, rewrite
 
 _NO_PROJECT = ("site-packages", "dist-packages", "node_modules")
 

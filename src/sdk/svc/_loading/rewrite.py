@@ -11,9 +11,7 @@ import ast
 from typing import Iterable, Optional, Union, cast
 
 from .._diagnostics.source import all_nodes
-
-#: The name under which the rewritten code finds `ops`: a builtin.
-OPERATIONS = "__svc_ops__"
+from . import OPERATIONS
 
 _SYMBOLS: dict[type, str] = {
     ast.Eq: "==",

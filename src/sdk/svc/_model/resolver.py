@@ -9,6 +9,7 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 
 from .._frames.conditions import Condition
 from .._frames.spec import RowsSpec, TableSpec
+from .._loading import is_rewritten
 from .._surface.unknown_options import Others
 from .._types.annotations import Scope, scope_of_frame
 from .._types.data_type import DataType
@@ -189,6 +190,8 @@ class ResolverDefinition(DecoratedFunction):
         self.name: str = options.name if isinstance(options.name, str) else inner.__name__
         self.function_name: str = inner.__name__
         self.scope = Scope(self.module, self.origin.filename, inner.__globals__, scope_of_frame(frame).locals)
+        #: Whether the operators in the brackets of its annotations were made visible.
+        self.is_rewritten = is_rewritten(frame.f_code)
         self.returns = getattr(inner, "__annotations__", {}).get("return", MISSING)
 
     @property

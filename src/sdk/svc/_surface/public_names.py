@@ -95,6 +95,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "batch": (_ROOT, _FEATURES),
     "before": (_FEATURES, _ROOT),
     "before_all": (_FEATURES, _ROOT),
+    "check_expression": (_CLIENT, _ROOT),
     "completion": (_PROMPTS, _ROOT),
     "contains": (_EVALUATIONS, _ROOT),
     "deploy": (_NOTEBOOK, _ROOT),

@@ -4,17 +4,22 @@ and beside the main thread.
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
-from typing import Any, Callable, Dict, Iterator, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from .._model.resolver import ResolverSpec
 from .runner import CallCancelled
 
 #: Calls of the function of a resolver that run at once in a worker; others wait for one to end.
 THREADS = 32
+
+#: Seconds of a turn of one thread, as Python has it, and the shortest one of many.
+_TURN = 0.005
+_SHORTEST_TURN = 0.0002
 
 #: The id of the call that a task of the loop answers; 0 elsewhere.
 current_id: ContextVar[int] = ContextVar("current_id", default=0)
@@ -32,6 +37,10 @@ class ThreadLane:
         self._lock = threading.Lock()
         #: The functions of each call that have not ended.
         self._jobs: Dict[int, Set[_Job]] = {}
+        #: Calls that were interrupted and not answered yet: none of their functions begins.
+        self._interrupted: Set[int] = set()
+        #: Functions of other calls that wait until those are answered.
+        self._waiting: List[Any] = []
 
     def is_current(self) -> bool:
         """Whether the current thread is one of them."""
@@ -42,13 +51,36 @@ class ThreadLane:
         return set(self._running)
 
     def interrupt(self, call: int) -> None:
-        """Interrupts the functions of a call, from any thread. Whoever runs them is told by the loop,
-        which may get to it late: a thread that computes without pause takes its time from it.
+        """Interrupts the functions of a call, those too that have not begun, from any thread. Whoever
+        runs them is told by the loop, which may get to it late: threads that compute without pause
+        take its time from it.
         """
         with self._lock:
+            self._interrupted.add(call)
             jobs = list(self._jobs.get(call, ()))
         for job in jobs:
             job.interrupt()
+
+    def answered(self, call: int) -> None:
+        """Lets functions begin again that waited for a call to be answered; called by the loop."""
+        with self._lock:
+            self._interrupted.discard(call)
+            if self._interrupted:
+                return
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def _turn(self, call: int) -> None:
+        """Waits until other calls that were interrupted are answered: what began now would compute in
+        the time that they are given to end.
+        """
+        import asyncio
+
+        while self._interrupted and call not in self._interrupted:
+            self._waiting.append(asyncio.get_running_loop().create_future())
+            await self._waiting[-1]
 
     def concurrent(self, spec: ResolverSpec) -> ResolverSpec:
         """The resolver as one that is awaited, whose function runs on a thread."""
@@ -64,8 +96,10 @@ class ThreadLane:
         """
         import asyncio
 
+        call = current_id.get()
+        await self._turn(call)
         job = _Job(function, row, self._running, self._after_call)
-        with self._jobs_of(current_id.get(), job):
+        with self._jobs_of(call, job):
             submitted = self._started().submit(copy_context().run, job.run)
             ended = asyncio.wrap_future(submitted)
             try:
@@ -87,6 +121,9 @@ class ThreadLane:
         """Has a job among those of its call."""
         with self._lock:
             self._jobs.setdefault(call, set()).add(job)
+            is_late = call in self._interrupted
+        if is_late:
+            job.interrupt()
         try:
             yield
         finally:
@@ -98,6 +135,7 @@ class ThreadLane:
 
     def _started(self) -> Any:
         if self._pool is None:
+            import ctypes  # for interruptions: beside threads that compute, an import would take too long
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(THREADS, "svc-io", lambda: self._threads.add(threading.get_ident()))
@@ -150,13 +188,22 @@ class _Job:
                 raise CallCancelled("the call's time is up")
             self._thread = thread
             self._running.add(thread)
+            _share_time(self._running)
 
     def _end(self) -> None:
         with self._lock:
             begun, self._thread = self._thread, 0
             self._running.discard(begun)
+            _share_time(self._running)
             if self._interrupted and begun:
                 _raise_in(threading.get_ident(), None)
+
+
+def _share_time(threads: Set[int]) -> None:
+    """Shortens the turns of threads that compute by their number, so that the loop, the server's word
+    and an interruption wait no longer for a turn because there are many.
+    """
+    sys.setswitchinterval(max(_TURN / max(len(threads), 1), _SHORTEST_TURN))
 
 
 def _raise_in(thread: int, error: Any) -> None:

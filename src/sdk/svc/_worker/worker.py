@@ -318,6 +318,8 @@ class Worker:
         task = self._tasks.get(call)
         if task is not None:
             task.cancel()
+        else:  # it was answered while it was interrupted
+            self.lane.answered(call)
 
     async def _answer_async(self, message: Message) -> None:
         import asyncio
@@ -333,6 +335,7 @@ class Worker:
         self._end_call()
         del self._tasks[message["id"]]
         self._concurrent.discard(message["id"])
+        self.lane.answered(message["id"])
         self._send_result(self._control, message, result)
 
 

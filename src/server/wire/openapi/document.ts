@@ -184,6 +184,13 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
       answer: object({ deployment_id: STRING, errors: listOf(ref("Problem")) }),
     },
   },
+  "/v1/query/expression": {
+    post: {
+      summary: "Computes expressions of feature classes that are not deployed, given as the proto3 JSON of svc.v1.Graph",
+      body: object({ graph: STRING, inputs: RECORD, outputs: STRINGS, now: TIME, encoding_options: RECORD }, ["graph", "outputs"]),
+      answer: object({ data: listOf(ref("Result")), errors: listOf(ref("Problem")), meta: ref("QueryMeta") }, ["data", "meta"]),
+    },
+  },
   "/v1/features/upload": {
     post: {
       summary: "Stores values. As a table of Arrow, the schema's metadata has the options as `svc.upload`",

@@ -54,6 +54,8 @@ const FIELDS = new Set([
   "trace",
   "store_plan_stages",
 ]);
+/** The members of a query of classes that are not deployed. */
+const EXPRESSION_FIELDS = new Set(["graph", "inputs", "outputs", "now", "encoding_options"]);
 const CONTEXT_FIELDS = new Set(["environment", "branch", "tags"]);
 const ENCODING_FIELDS = new Set(["encode_structs_as_objects", "encode_large_integers_as_numbers"]);
 const NONE: Readonly<Record<string, never>> = {};
@@ -93,6 +95,16 @@ export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<Bu
   return { body: { ...body, bulk: { request: body.request, columns, now: times } }, text };
 }
 
+/**
+ * Reads the body of a query of classes that are not deployed, whose `graph` is a text. Throws
+ * BodyInvalid, JsonRefused, QueryRefused.
+ */
+export function readExpressionBody(bytes: Uint8Array): Read<QueryBody> & { readonly graph: string } {
+  const read = readFields(bytes, undefined, EXPRESSION_FIELDS);
+  if (read.body.request.outputs.length === 0) throw new BodyInvalid("outputs: name the features to compute");
+  return { ...read, graph: string(read.graph, "graph") };
+}
+
 /** The text of a table's schema in which a query stands that has the table as its inputs. */
 export const QUERY_TEXT = "svc.query";
 
@@ -117,10 +129,12 @@ interface ReadFields extends Read<QueryBody> {
   readonly inputs: Fields;
   /** The times in `now` when it is a list, as a bulk query may have: microseconds since 1970. */
   readonly times: readonly bigint[] | undefined;
+  /** The member `graph`, as it was given. */
+  readonly graph: unknown;
 }
 
 /** @param maxValues given for a bulk query only: the most values that it may have */
-function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
+function readFields(bytes: Uint8Array, maxValues?: number, known: ReadonlySet<string> = FIELDS): ReadFields {
   const { text, members, membersBelow } = jsonText(bytes, maxValues, INPUTS);
   if (membersBelow > MAX_NAMES) throw new QueryRefused([tooManyNames(membersBelow)]);
   let parsed: unknown;
@@ -131,7 +145,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
   }
   const body = fields(parsed, "the body");
   if (members > Object.keys(body).length) throw givenTwice(repeatedName(bytes), "");
-  onlyKnown(body, FIELDS, "");
+  onlyKnown(body, known, "");
   const context = optional(body.context, "context", fields) ?? NONE;
   onlyKnown(context, CONTEXT_FIELDS, "context.");
   const encoding = optional(body.encoding_options, "encoding_options", fields) ?? NONE;
@@ -166,7 +180,7 @@ function readFields(bytes: Uint8Array, maxValues?: number): ReadFields {
         optional(encoding.encode_large_integers_as_numbers, "encoding_options.encode_large_integers_as_numbers", boolean) ?? false,
     },
   };
-  return { body: query, inputs, times, text };
+  return { body: query, inputs, times, text, graph: body.graph };
 }
 
 function givenInputs(inputs: Fields): RequestInput[] {

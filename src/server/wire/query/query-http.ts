@@ -1,8 +1,10 @@
 /**
- * The JSON query API, `POST /v1/query/online` and `POST /v1/query/bulk`: JSON requests are read for
+ * The JSON query API, `POST /v1/query/online` and others beside it: JSON requests are read for
  * the engine and its answers written as JSON, with no protobuf messages in between.
  */
 
+import type { Clock } from "../../../context/clock.ts";
+import type { Caller } from "../../access/tokens.ts";
 import { ARROW_STREAM } from "../../arrow/format.ts";
 import { ArrowRefused } from "../../arrow/read-stream.ts";
 import { arrowStream } from "../../arrow/write-stream.ts";
@@ -14,10 +16,14 @@ import { JsonRefused } from "../http/json-text.ts";
 import { errorAnswer } from "../http/respond.ts";
 import { answerToText, besideColumns, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
 import { type IncomingQuery, parentOf, type QueryRunner, runBulkQuery, runQuery, scopeOf } from "./endpoint.ts";
+import type { Expressions } from "./expressions.ts";
 import { BodyInvalid, type QueryBody, readArrowQuery, readBulkQueryBody, readQueryBody } from "./query-body.ts";
 
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
+
+/** Longest body of a query of classes that are not deployed, in bytes. */
+export const MAX_EXPRESSION_BYTES = 4 * 1024 * 1024;
 
 /**
  * Longest body of a bulk query, in bytes: a hundred thousand rows of many columns. It is parsed in
@@ -88,8 +94,17 @@ export function createPlanHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
   );
 }
 
+/** Makes the handler of `POST /v1/query/expression`: a query of classes that are not deployed. */
+export function createExpressionHttp(expressions: Expressions, clock: Clock): Handler<Caller> {
+  return createHandler(
+    (bytes) => ({ body: bytes, text: "" }),
+    { data: NO_RESULTS },
+    (bytes, { signal }) => expressions.evaluate(bytes, clock.now(), signal),
+  );
+}
+
 /** @param takesArrow whether bodies and answers may be tables of Arrow */
-function createHandler<Auth, B extends QueryBody>(
+function createHandler<Auth, B>(
   read: (body: Uint8Array, isArrow: boolean) => { readonly body: B; readonly text: string },
   more: Readonly<Record<string, unknown>>,
   answer: (body: B, call: HttpCall, text: string, auth: Auth) => Promise<string | Uint8Array<ArrayBuffer>>,

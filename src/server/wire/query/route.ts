@@ -1,4 +1,4 @@
-/** `POST /v1/query/online`, `/bulk` and `/plan`: the JSON query API for thin clients. */
+/** The JSON query API for thin clients: `POST /v1/query/online`, `bulk`, `plan`, `expression`. */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
@@ -10,12 +10,14 @@ import { readBody } from "../http/body.ts";
 import type { BodyShare } from "../http/body-budget.ts";
 import { failureResponse } from "../http/respond.ts";
 import type { Platform } from "../platform.ts";
-import type { QueryRunner } from "./endpoint.ts";
+import { Expressions } from "./expressions.ts";
 import {
   createBulkQueryHttp,
+  createExpressionHttp,
   createPlanHttp,
   createQueryHttp,
   MAX_BULK_QUERY_BYTES,
+  MAX_EXPRESSION_BYTES,
   MAX_QUERY_BYTES,
   NO_COLUMNS,
   NO_PLAN,
@@ -29,14 +31,27 @@ type Handler = (request: Request, caller: Caller, receive: () => Promise<Uint8Ar
  * query answers beside its errors.
  */
 interface JsonEndpoint {
-  readonly create: (runner: QueryRunner<Caller>) => Handler;
+  readonly create: (platform: Platform) => Promise<Handler>;
   readonly maxBytes: number;
   readonly more: Readonly<Record<string, unknown>>;
 }
 
-const ONLINE: JsonEndpoint = { create: createQueryHttp, maxBytes: MAX_QUERY_BYTES, more: { data: NO_RESULTS } };
-const BULK: JsonEndpoint = { create: createBulkQueryHttp, maxBytes: MAX_BULK_QUERY_BYTES, more: { data: NO_COLUMNS } };
-const PLAN: JsonEndpoint = { create: createPlanHttp, maxBytes: MAX_QUERY_BYTES, more: NO_PLAN };
+const ONLINE: JsonEndpoint = {
+  create: async ({ queries }) => createQueryHttp(await queries()),
+  maxBytes: MAX_QUERY_BYTES,
+  more: { data: NO_RESULTS },
+};
+const BULK: JsonEndpoint = {
+  create: async ({ queries }) => createBulkQueryHttp(await queries()),
+  maxBytes: MAX_BULK_QUERY_BYTES,
+  more: { data: NO_COLUMNS },
+};
+const PLAN: JsonEndpoint = { create: async ({ queries }) => createPlanHttp(await queries()), maxBytes: MAX_QUERY_BYTES, more: NO_PLAN };
+const EXPRESSION: JsonEndpoint = {
+  create: async ({ stopping, clock }) => createExpressionHttp(new Expressions(stopping), clock),
+  maxBytes: MAX_EXPRESSION_BYTES,
+  more: { data: NO_RESULTS },
+};
 
 /** A handler of all requests to one path. */
 export type Route = (request: Request, connection: Connection, share: BodyShare, seen: SeenCaller) => Promise<Response>;
@@ -59,16 +74,21 @@ export function planRoute(platform: Platform): Route {
   return routeOf(PLAN, platform);
 }
 
+/** The route of `POST /v1/query/expression`. */
+export function expressionRoute(platform: Platform): Route {
+  return routeOf(EXPRESSION, platform);
+}
+
 /** The route of an endpoint; the engine is loaded with the first query. */
 function routeOf({ create, maxBytes, more }: JsonEndpoint, platform: Platform): Route {
-  let handle: Handler | undefined;
+  let handle: Promise<Handler> | undefined;
   return async (request, connection, share, seen) => {
     try {
       const caller = await authorize(platform.callers, request.headers, Permission.QUERY_ONLINE);
       if (!caller) throw new Error("queries need credentials");
       seen.clientId = caller.clientId;
-      handle ??= create(await platform.queries());
-      return await handle(request, caller, async () => {
+      handle ??= create(platform);
+      return await (await handle)(request, caller, async () => {
         const body = await readBody(request, maxBytes, { share, inflates: true });
         connection.unhurried?.();
         return body;

@@ -1,13 +1,16 @@
 /** ClusterService: the nodes of the platform as one cluster, its processes and their journal. */
 
-import { availableParallelism, totalmem } from "node:os";
+import { availableParallelism, hostname, totalmem } from "node:os";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { ClusterService } from "../../../../gen/svc/v1/cluster_pb.ts";
+import { ClusterService, type PodSchema } from "../../../../gen/svc/v1/cluster_pb.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import { visibleEnvironments } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
+import { hasEnded } from "../../containers/container-records.ts";
+import type { Containers } from "../../containers/containers.ts";
 import { Failure } from "../../failure.ts";
 import { GONE_AFTER_MS } from "../../nodes/presence.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
@@ -22,6 +25,8 @@ const SERVER_NAMESPACE = "server";
 const DEFAULT_EVENTS = 100;
 const MAX_EVENTS = 1_000;
 const MAX_NAMES = 100;
+/** Longest wait for the container engine. */
+const ENGINE_PROBE_MS = 5_000;
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
@@ -59,6 +64,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
 
     async testCluster({ id }) {
       checkId(id);
+      const containers = await platform.containers();
       const probes: Readonly<Record<string, () => Promise<unknown>>> = {
         "metadata store": () => metadata.probe(),
         "object store": () => objects.probe(),
@@ -67,12 +73,14 @@ export function register(router: ConnectRouter, platform: Platform): void {
         "metrics store": async () => (await platform.metricStore()).probe(),
         "log store": async () => (await platform.logs()).probe(),
         "starting a process": startProcess,
+        ...(containers.hasEngine() && { "container engine": () => containers.describeEngine(AbortSignal.timeout(ENGINE_PROBE_MS)) }),
       };
       return { checks: await Promise.all(Object.entries(probes).map(([name, probe]) => check(name, probe))) };
     },
 
-    listPods: async (_request, context) => ({
-      pods: (await pods(callerOf(context))).map(({ readyAt, startedAt, host, cpuMs, memoryBytes, ...pod }) => ({
+    listPods: async (_request, context) => {
+      const caller = callerOf(context);
+      const ofProcesses = (await pods(caller)).map(({ readyAt, startedAt, host, cpuMs, memoryBytes, ...pod }) => ({
         name: pod.name,
         status: readyAt === undefined ? "Starting" : "Running",
         ready: readyAt !== undefined,
@@ -85,8 +93,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
         pid: pod.pid,
         memoryBytes: BigInt(memoryBytes),
         cpuSeconds: cpuMs / 1000,
-      })),
-    }),
+      }));
+      const ofContainers = await containerPods(platform, await visibleEnvironments(environments, caller));
+      return { pods: [...ofProcesses, ...ofContainers].sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    },
 
     async listEvents(request, context) {
       const { namespaces, pods: processes, message, limit, offset } = request;
@@ -115,6 +125,29 @@ export function register(router: ConnectRouter, platform: Platform): void {
       };
     },
   });
+}
+
+/** Containers and sandboxes that have not ended, as pods. */
+async function containerPods(
+  platform: Platform,
+  visible: readonly EnvironmentRecord[],
+): Promise<(MessageInitShape<typeof PodSchema> & { readonly name: string })[]> {
+  const { containers, sandboxes } = await platform.containers();
+  const own = platform.node();
+  const podsOf = async (kind: string, { list, use }: Pick<Containers, "list" | "use">) => {
+    const alive = (await Promise.all(visible.map(({ id }) => list(id)))).flat().filter((one) => !hasEnded(one));
+    return Promise.all(
+      alive.map(async ({ id, name, status, node, environmentId, createdAt, startedAt = createdAt }) => {
+        const { cpuSeconds = 0, memoryBytes = 0 } = (await use(id).catch(() => undefined)) ?? {};
+        const isRunning = status === "running";
+        return {
+          ...{ name, kind, status: isRunning ? "Running" : "Starting", ready: isRunning, startedAt: msToTimestamp(startedAt) },
+          ...{ node: node === own ? hostname() : node, environmentId, memoryBytes: BigInt(memoryBytes), cpuSeconds },
+        };
+      }),
+    );
+  };
+  return [...(await podsOf("container", containers)), ...(await podsOf("sandbox", sandboxes))];
 }
 
 /** Throws Failure not_found unless a text is the id of the cluster. */

@@ -28,7 +28,7 @@ beforeAll(() => {
   tables = createTableEngine({
     folder: join(folder.path, "tables"),
     libraryFolders: [],
-    log: createLog({ write: () => undefined, clock: { now: Date.now, sleep: () => Promise.resolve() } }),
+    log: createLog({ write: () => undefined, clock: { now: Date.now } }),
   });
   store = openEmbedded(folder.path, { now: () => clock });
 });

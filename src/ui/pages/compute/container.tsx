@@ -1,0 +1,93 @@
+import type { ContainerJson } from "../../../../gen/svc/v1/container_pb.ts";
+import { escapeControls } from "../../../domain/name.ts";
+import { visibleLines } from "../../../domain/visible.ts";
+import { call } from "../../api/call.ts";
+import { useAnswer } from "../../api/load.ts";
+import { Action } from "../../app/action.tsx";
+import { useCommand } from "../../app/command.ts";
+import { useLive } from "../../app/live.ts";
+import { environmentScope } from "../../app/who.ts";
+import { Command } from "../../parts/command.tsx";
+import { ExternalLink } from "../../parts/external-link.tsx";
+import { Facts } from "../../parts/facts.tsx";
+import { Loading } from "../../parts/loading.tsx";
+import { Page } from "../../parts/page.tsx";
+import { Time } from "../../parts/time.tsx";
+import type { PageProps } from "../../routes.ts";
+import { RunLines } from "../run/run-lines.tsx";
+import { enumWord, isGoingOn } from "../run/run-state.ts";
+import { State } from "../run/state.tsx";
+
+/** One container: how it is, what it was given, and what it printed. */
+export default function Container({ place }: PageProps<"container">) {
+  const command = useCommand();
+  const { name } = place.params;
+  const answer = useAnswer("ContainerService/GetContainer", { container: name }, environmentScope.value);
+  const { container } = answer.data ?? {};
+  const isOpen = isGoingOn(enumWord(container?.status, "CONTAINER_STATUS_"));
+  useLive(["runs", "logs"], answer.reload, isOpen);
+  return (
+    <Page
+      title={`Container ${container?.name ?? name}`}
+      command={command("container", "get", "--id", container?.id ?? name)}
+      actions={container && isOpen && <Stop container={container} onDone={answer.reload} />}
+    >
+      <Loading of={answer} lines={8}>
+        {({ container: shown = {} }) => (
+          <>
+            <ContainerFacts container={shown} />
+            <RunLines id={shown.id ?? ""} createdAt={shown.createdAt} endedAt={shown.endedAt} />
+          </>
+        )}
+      </Loading>
+    </Page>
+  );
+}
+
+function Stop({ container: { id = "", name = "" }, onDone }: { readonly container: ContainerJson; readonly onDone: () => void }) {
+  const command = useCommand();
+  const act = async () => {
+    await call("ContainerService/StopContainer", { container: id }, environmentScope.value);
+    return `${name} was stopped.`;
+  };
+  return (
+    <Action verb="Stop" question={`Stop ${escapeControls(name)}?`} permission="containers.write" act={act} onDone={onDone}>
+      <p>Its program is told to end, and is killed five seconds later. Its disk is removed; volumes stay.</p>
+      <Command line={command("container", "stop", "--id", id)} />
+    </Action>
+  );
+}
+
+function ContainerFacts({ container }: { readonly container: ContainerJson }) {
+  const { createdAt, endedAt, exitCode, message = "", spec = {}, startedAt, status, tags = {}, url = "" } = container;
+  const { arguments: words = [], entrypoint = [], environment = [], image = "", port = 0, resources = {}, volumes = [] } = spec;
+  const line = [...entrypoint, ...words].join(" ");
+  return (
+    <Facts
+      facts={[
+        ["State", <State key="" of={status} prefix="CONTAINER_STATUS_" />],
+        ["Message", message !== "" && <span class="bad">{visibleLines(message)}</span>],
+        ["Exit code", exitCode !== undefined && String(exitCode)],
+        ["Address", url !== "" && <ExternalLink address={url} />],
+        ["Image", <code key="">{escapeControls(image)}</code>],
+        ["Command", line !== "" && <code>{escapeControls(line)}</code>],
+        ["Processors", resources.cpu],
+        ["Memory", resources.memory],
+        ["Port", port !== 0 && String(port)],
+        ["Volumes", volumes.map(({ path = "", volume = "" }) => `${volume}:${path}`).join(", ")],
+        ["Variables", escapeControls(environment.map(({ name = "" }) => name).join(", "))],
+        [
+          "Tags",
+          escapeControls(
+            Object.entries(tags)
+              .map(([key, value]) => `${key}=${value}`)
+              .join(", "),
+          ),
+        ],
+        ["Created", <Time key="" at={createdAt} />],
+        ["Started", startedAt && <Time at={startedAt} />],
+        ["Ended", endedAt && <Time at={endedAt} />],
+      ]}
+    />
+  );
+}
