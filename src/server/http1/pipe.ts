@@ -9,8 +9,6 @@ export class PipeClosed extends Error {
 export interface PipeSocket {
   /** Takes bytes, as many as it can now, and returns their number; negative = it is closed. */
   write(bytes: Uint8Array): number;
-  /** Ends after what was written. */
-  end(): unknown;
   /** Ends at once. */
   terminate(): unknown;
   /** Ends this direction after what was written. */

@@ -150,11 +150,6 @@ export class ReplicaSet {
     return this.#group;
   }
 
-  /** The ids of its replicas. */
-  get containerIds(): string[] {
-    return [...this.#replicas.keys()];
-  }
-
   /** How it is. */
   state(): GroupState {
     const ready = this.#current().filter(({ isReady }) => isReady).length;

@@ -13,7 +13,7 @@ function socketOf(room = 0) {
       socket.written += taken;
       return taken;
     },
-    ...Object.fromEntries(["end", "terminate", "shutdown", "pause", "resume"].map((name) => [name, () => calls.push(name)])),
+    ...Object.fromEntries(["terminate", "shutdown", "pause", "resume"].map((name) => [name, () => calls.push(name)])),
   } as PipeSocket);
   return { pipe, socket, calls };
 }
