@@ -1,17 +1,20 @@
 /**
- * The files that models are generated of: a JSON Schema, a .proto file with its imports, or a
- * folder.
+ * The files that models are generated of: a JSON Schema, a table of Arrow, a .proto file with its
+ * imports, or a folder.
  */
 
 import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, join, relative } from "node:path";
 import { readRegularFile } from "../disk/regular-file.ts";
+import { readArrowSchema } from "./arrow-schema.ts";
 import { readJsonSchema } from "./json-schema.ts";
 import { type MessageDefinition, SchemaError } from "./message-types.ts";
 import { linkProtoFiles, type ProtoFile, readProtoFile } from "./proto-file.ts";
 
 const MOST_FILES = 2000;
 const MOST_BYTES = 8 * 1024 * 1024;
+/** How the names of files and streams of Arrow's IPC format end. */
+const ARROW_FILES = [".arrow", ".arrows", ".feather", ".ipc"];
 
 /** The definitions below a path. Throws SchemaError, and what reading files throws. */
 export async function readSchema(path: string): Promise<MessageDefinition[]> {
@@ -23,7 +26,11 @@ export async function readSchema(path: string): Promise<MessageDefinition[]> {
   if (folder) return ofFolder(path, folder);
   if (extname(path) === ".json") return readJsonSchema(basename(path), textOf(path), basename(path).replace(/(\.schema)?\.json$/, ""));
   if (extname(path) === ".proto") return linkProtoFiles(withImports(path));
-  throw new SchemaError(`${path} is neither a .proto file nor a JSON Schema (.json) nor a folder`);
+  if (ARROW_FILES.includes(extname(path)))
+    return readArrowSchema(basename(path), bytesOf(path, true), basename(path, extname(path)).replace(/\.schema$/, ""));
+  throw new SchemaError(
+    `${path} is neither a .proto file nor a JSON Schema (.json) nor a table of Arrow (${ARROW_FILES.join(", ")}) nor a folder`,
+  );
 }
 
 function ofFolder(path: string, names: readonly string[]): MessageDefinition[] {
@@ -63,7 +70,11 @@ function findImport(from: string, name: string): string | undefined {
 }
 
 function textOf(path: string): string {
-  const bytes = readRegularFile(path, { maxBytes: MOST_BYTES });
+  return bytesOf(path).toString("utf8");
+}
+
+function bytesOf(path: string, isBeginning = false): Buffer {
+  const bytes = readRegularFile(path, { maxBytes: MOST_BYTES, isBeginning });
   if (bytes === undefined) throw new SchemaError(`${path} does not exist`);
-  return bytes.toString("utf8");
+  return bytes;
 }

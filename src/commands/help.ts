@@ -9,6 +9,7 @@ import { manualPages } from "../cli/manual.ts";
 import { followPath, mayNameExtension } from "../cli/resolve.ts";
 import { type HelpTopic, helpTopic, helpView } from "../cli/show-help.ts";
 import type { Machine } from "../context/machine.ts";
+import { escapeControls } from "../domain/name.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { choiceView, textView } from "../output/view.ts";
 import { helpHitsView } from "./help-search-view.ts";
@@ -63,9 +64,13 @@ export default defineCommand({
     try {
       return await helpTopic(commandTree, followPath(commandTree, command).path, { all, machine: machineOf });
     } catch (error) {
-      const hits = error instanceof UsageError ? await found(command) : [];
-      if (hits.length === 0) throw error;
-      return { hits };
+      if (!(error instanceof UsageError)) throw error;
+      const hits = await found(command);
+      if (hits.length > 0) return { hits };
+      if (error.message.includes("did you mean")) throw error;
+      throw new UsageError(`no command, page or rule has '${escapeControls(command.join(" "))}'`, {
+        hint: "Run `svc --help` to see the commands, and `svc docs --list` to see the pages.",
+      });
     }
   },
   view: choiceView<HelpTopic | Manual | Found>((shown) => ("hits" in shown ? helpHitsView : "pages" in shown ? manualView : topicView)),

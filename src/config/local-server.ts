@@ -17,6 +17,8 @@ import { CliError } from "../errors/cli-error.ts";
 export interface LocalServer {
   readonly pid: number;
   readonly url: string;
+  /** Its address for gRPC; undefined = its version does not say. */
+  readonly grpcUrl: string | undefined;
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;
@@ -51,6 +53,7 @@ export async function readLocalServer(dataDir: string): Promise<LocalServer | un
     return {
       pid: note.pid,
       url: note.url,
+      grpcUrl: typeof note.grpcUrl === "string" ? note.grpcUrl : undefined,
       version: String(note.version ?? ""),
       startedAt: String(note.startedAt ?? ""),
       drainMs: Number(note.drainMs ?? 0),

@@ -8,11 +8,13 @@ import type { Message } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
 import type { FeatureMetadata } from "../../gen/svc/v1/graph_pb.ts";
 import { LineageDirection } from "../../gen/svc/v1/graph_pb.ts";
+import { WatchTopic } from "../../gen/svc/v1/watch_pb.ts";
 import { formatDuration } from "../domain/duration.ts";
 import type { Fields } from "../domain/mcp/json-rpc.ts";
 import { isFields } from "../domain/mcp/json-rpc.ts";
 import { bool, choice, int, object, text, texts } from "../domain/mcp/parameter.ts";
-import type { Resources } from "../domain/mcp/resource.ts";
+import type { Completed } from "../domain/mcp/prompt.ts";
+import type { Resource, Resources } from "../domain/mcp/resource.ts";
 import { type AnyTool, defineTool, ToolFailure } from "../domain/mcp/tool.ts";
 import { rawName, readableName } from "../domain/name.ts";
 import { durationToMs, msToTimestamp, NEVER_EXPIRES_SECONDS } from "../domain/proto-time.ts";
@@ -246,33 +248,60 @@ const DIRECTIONS = {
 
 const PAGE_SCHEME = "svc://docs/";
 const FEATURES_URI = "svc://features";
+const CLASSES_URI = "svc://classes";
+/** Most feature classes in the list of resources; the others are read all the same. */
+const MOST_CLASSES = 500;
 
-/** The resources of the platform: pages of the documentation, and features. */
+/** The resources of the platform: pages of the documentation, feature classes, and features. */
 export function platformResources({ api, pages }: PlatformHost): Resources {
+  const fixed: readonly Resource[] = [
+    {
+      uri: FEATURES_URI,
+      name: "features",
+      title: "Features of the live deployment",
+      description: "Every feature with its type and description.",
+      mimeType: "application/json",
+    },
+    ...Object.entries(pages).map(([name, page]) => ({
+      uri: PAGE_SCHEME + name,
+      name,
+      title: titleOf(page),
+      description: `Documentation of svc: ${titleOf(page)}`,
+      mimeType: "text/markdown" as const,
+    })),
+  ];
+  const features = async (signal: AbortSignal) => (await (await api.graph()).listFeatures({}, { signal })).features;
   return {
-    list: [
-      {
-        uri: FEATURES_URI,
-        name: "features",
-        title: "Features of the live deployment",
-        description: "Every feature with its type and description.",
-        mimeType: "application/json",
-      },
-      ...Object.entries(pages).map(([name, page]) => ({
-        uri: PAGE_SCHEME + name,
-        name,
-        title: titleOf(page),
-        description: `Documentation of svc: ${titleOf(page)}`,
-        mimeType: "text/markdown" as const,
-      })),
-    ],
+    async list(signal) {
+      // Who may read no features, or has none yet, still reads the documentation.
+      const classes = await classNames(api, signal).catch(() => []);
+      return [
+        ...fixed,
+        ...classes.slice(0, MOST_CLASSES).map((name) => ({
+          uri: `${CLASSES_URI}/${encodeURIComponent(name)}`,
+          name,
+          title: `Feature class ${name}`,
+          description: `The features of ${name} with types and descriptions.`,
+          mimeType: "application/json" as const,
+        })),
+      ];
+    },
     templates: [
+      {
+        uriTemplate: `${CLASSES_URI}/{name}`,
+        name: "class",
+        title: "A feature class",
+        description: "The features of one class, by its namespace.",
+        mimeType: "application/json",
+        completes: "class",
+      },
       {
         uriTemplate: `${FEATURES_URI}/{name}`,
         name: "feature",
         title: "A feature",
         description: "One feature by its name, as describe_feature answers it.",
         mimeType: "application/json",
+        completes: "feature",
       },
     ],
     async read(uri, signal) {
@@ -283,13 +312,103 @@ export function platformResources({ api, pages }: PlatformHost): Resources {
           : undefined;
       }
       if (uri === FEATURES_URI) {
-        const { features } = await (await api.graph()).listFeatures({}, { signal });
-        return { mimeType: "application/json", text: { features: features.map(featureFields), total: features.length } };
+        const all = await features(signal);
+        return { mimeType: "application/json", text: { features: all.map(featureFields), total: all.length } };
+      }
+      const namespace = uri.startsWith(`${CLASSES_URI}/`) ? decoded(uri.slice(CLASSES_URI.length + 1)) : undefined;
+      if (namespace !== undefined) {
+        const own = (await features(signal)).filter((one) => classOf(one) === namespace);
+        return own.length === 0
+          ? undefined
+          : { mimeType: "application/json", text: { features: own.map(featureFields), total: own.length } };
       }
       const name = uri.startsWith(`${FEATURES_URI}/`) ? decoded(uri.slice(FEATURES_URI.length + 1)) : undefined;
       return name === undefined ? undefined : { mimeType: "application/json", text: await describeFeature(api, name, { signal }) };
     },
   };
+}
+
+/** The namespace of a feature. */
+function classOf({ feature }: FeatureMetadata): string {
+  return feature?.fqn.split(".", 1)[0] ?? "";
+}
+
+/** Most runs that a completion looks through. */
+const RECENT_RUNS = 100;
+
+/** Names that begin with a text, for completions. */
+export async function completePlatform(api: PlatformApi, what: Completed, begun: string, signal: AbortSignal): Promise<readonly string[]> {
+  const names = async (): Promise<readonly string[]> => {
+    switch (what) {
+      case "feature":
+        return (await (await api.graph()).listFeatures({}, { signal })).features.map(({ feature }) => readableName(feature?.fqn ?? ""));
+      case "class":
+        return classNames(api, signal);
+      case "resolver":
+        return (await (await api.graph()).listResolvers({}, { signal })).resolvers.map(({ fqn }) => fqn);
+      default:
+        return (await (await api.queryRuns()).listQueryRuns({ pageSize: RECENT_RUNS }, { signal })).queries.map(({ id }) => id);
+    }
+  };
+  const wanted = begun.toLowerCase();
+  return [...new Set(await names())].filter((name) => name.toLowerCase().startsWith(wanted));
+}
+
+/** The namespaces of the live deployment's feature classes. Rejects with ToolFailure. */
+async function classNames(api: PlatformApi, signal: AbortSignal): Promise<readonly string[]> {
+  const { features } = await (await api.graph()).listFeatures({}, { signal });
+  return [...new Set(features.map(classOf))];
+}
+
+/** Shortest and longest pause before a server that was away is asked again, in milliseconds. */
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * A value whenever deployments may have changed, also while the server is away for a time.
+ * @param sleep rejects when the signal is aborted
+ */
+export async function* deploymentHints(
+  api: PlatformApi,
+  sleep: (ms: number) => Promise<void>,
+  signal: AbortSignal,
+): AsyncGenerator<undefined, void> {
+  let cursor = "";
+  for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      for await (const told of (await api.watches()).watch({ topics: [WatchTopic.DEPLOYMENTS], cursor }, { signal })) {
+        pauseMs = FIRST_PAUSE_MS;
+        cursor = told.cursor;
+        if (told.topics.length > 0) yield;
+      }
+    } catch {
+      // What is wrong with the server is told by the tools that are called.
+    }
+    await sleep(pauseMs).catch(() => undefined);
+  }
+}
+
+/**
+ * A value whenever the list of resources has changed.
+ * @param hints a value whenever it may have
+ */
+export async function* resourceChanges(
+  api: PlatformApi,
+  hints: AsyncIterable<unknown>,
+  signal: AbortSignal,
+): AsyncGenerator<undefined, void> {
+  /** What cannot be read now is as it was. */
+  const listed = (before: string): Promise<string> =>
+    classNames(api, signal).then(
+      (names) => names.join(),
+      () => before,
+    );
+  let last = await listed("");
+  for await (const _ of hints) {
+    const now = await listed(last);
+    if (now !== last) yield;
+    last = now;
+  }
 }
 
 function decoded(part: string): string | undefined {

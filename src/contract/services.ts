@@ -56,6 +56,8 @@ export const SERVICES = {
   tasks: service<typeof import("../../gen/svc/v1/task_pb.ts").TaskService>("svc.v1.TaskService"),
   aggregates: service<typeof import("../../gen/svc/v1/aggregate_pb.ts").AggregateService>("svc.v1.AggregateService"),
   evaluations: service<typeof import("../../gen/svc/v1/evaluation_pb.ts").EvaluationService>("svc.v1.EvaluationService"),
+  functions: service<typeof import("../../gen/svc/v1/function_pb.ts").FunctionService>("svc.v1.FunctionService"),
+  imageBuilds: service<typeof import("../../gen/svc/v1/image_build_pb.ts").ImageBuildService>("svc.v1.ImageBuildService"),
   benchmarks: service<typeof import("../../gen/svc/v1/benchmark_pb.ts").BenchmarkService>("svc.v1.BenchmarkService"),
   shells: service<typeof import("../../gen/svc/v1/shell_pb.ts").ShellService>("svc.v1.ShellService"),
   containers: service<typeof import("../../gen/svc/v1/container_pb.ts").ContainerService>("svc.v1.ContainerService"),

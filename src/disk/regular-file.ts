@@ -22,6 +22,8 @@ export function isRegularFile(path: string): boolean {
 export interface RegularFileOptions {
   /** Largest size of the file; a larger one is refused. */
   readonly maxBytes: number;
+  /** Read a larger file up to that size instead. Default false. */
+  readonly isBeginning?: boolean;
   /** Follow a symbolic link at the path. Default true. */
   readonly followLinks?: boolean;
 }
@@ -31,21 +33,25 @@ export interface RegularFileOptions {
  * DiskError: `is_a_folder`, `not_a_file` for a pipe, socket or device, `file_too_large`,
  * `symlink_refused`, and `file_unreadable` with the system's message.
  */
-export function readRegularFile(path: string, { maxBytes, followLinks = true }: RegularFileOptions): Buffer | undefined {
+export function readRegularFile(
+  path: string,
+  { maxBytes, isBeginning = false, followLinks = true }: RegularFileOptions,
+): Buffer | undefined {
   let fd: number | undefined;
   try {
     fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (followLinks ? 0 : (constants.O_NOFOLLOW ?? 0)));
     const found = fstatSync(fd);
     if (!found.isFile()) throw notAFile(path, found.isDirectory() ? "folder" : found.isFIFO() ? "named pipe" : "device");
-    if (found.size > maxBytes) throw tooLarge(path, maxBytes);
+    if (found.size > maxBytes && !isBeginning) throw tooLarge(path, maxBytes);
     const chunks: Buffer[] = [];
     for (let total = 0; ; ) {
       const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
       const length = readSync(fd, chunk, 0, chunk.length, null);
       if (length === 0) return Buffer.concat(chunks);
       total += length;
-      if (total > maxBytes) throw tooLarge(path, maxBytes);
+      if (total > maxBytes && !isBeginning) throw tooLarge(path, maxBytes);
       chunks.push(chunk.subarray(0, length));
+      if (total >= maxBytes && isBeginning) return Buffer.concat(chunks).subarray(0, maxBytes);
     }
   } catch (error) {
     if (error instanceof DiskError) throw error;

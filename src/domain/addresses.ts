@@ -36,6 +36,8 @@ const ENVIRONMENT_PATHS = {
   evals: "evals",
   eval: "evals/:name",
   evalRun: "evals/:name/runs/:id",
+  benchmarks: "benchmarks",
+  benchmark: "benchmarks/:id",
   notebooks: "notebooks",
   notebook: "notebooks/:id",
   // Deploy

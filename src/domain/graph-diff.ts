@@ -15,6 +15,8 @@ import {
 } from "../../gen/svc/v1/deployment_pb.ts";
 import { SpanSchema } from "../../gen/svc/v1/error_pb.ts";
 import {
+  type ComputeFunction,
+  ComputeFunctionSchema,
   type Evaluation,
   EvaluationSchema,
   type Feature,
@@ -31,6 +33,7 @@ import {
   StreamResolverSchema,
 } from "../../gen/svc/v1/graph_pb.ts";
 import type { Value } from "../../gen/svc/v1/value_pb.ts";
+import { signatureText } from "./compute-function.ts";
 import { formatDuration } from "./duration.ts";
 import { datasetText, inputsText, scorerText } from "./evaluation-text.ts";
 import { compareNames } from "./name.ts";
@@ -67,6 +70,7 @@ export function diffGraphs(before: Graph | undefined, after: Graph, versions: Re
     features: diffFeatures(featuresIn(without(...sets)), featuresIn(without(sets[1], sets[0]))),
     monitors: diffNamed(before?.monitors ?? [], after.monitors, monitorChanges),
     evaluations: diffNamed(before?.evaluations ?? [], after.evaluations, evaluationChanges),
+    functions: diffNamed(before?.computeFunctions ?? [], after.computeFunctions, functionChanges),
   });
 }
 
@@ -194,6 +198,25 @@ function evaluationChanges(old: Evaluation, now: Evaluation): string[] {
   const details = changesOf(evaluationFacts(old), evaluationFacts(now));
   const bytes = (evaluation: Evaluation) => toBinary(EvaluationSchema, withoutSpans(evaluation));
   return details.length > 0 || equalBytes(bytes(old), bytes(now)) ? details : ["definition"];
+}
+
+function functionChanges(old: ComputeFunction, now: ComputeFunction): string[] {
+  const details = changesOf(functionFacts(old), functionFacts(now));
+  const bytes = (one: ComputeFunction) => toBinary(ComputeFunctionSchema, withoutSpans(one));
+  return details.length > 0 || equalBytes(bytes(old), bytes(now)) ? details : ["code"];
+}
+
+function functionFacts(one: ComputeFunction): Map<string, string> {
+  const { concurrency, owner, tags, timeout, venv } = one;
+  const facts = {
+    signature: signatureText(one),
+    timeout: timeout ? formatDuration(durationToMs(timeout)) : "",
+    venv,
+    owner,
+    tags: tags.join(", "),
+  };
+  const stated = Object.entries({ ...facts, concurrency: concurrency > 0 ? String(concurrency) : "" }).filter(([, text]) => text !== "");
+  return new Map(stated);
 }
 
 function evaluationFacts(evaluation: Evaluation): Map<string, string> {

@@ -8,6 +8,7 @@ export const JOB_KINDS = [
   "aggregate_backfill",
   "script_task",
   "evaluation",
+  "function_call",
   "benchmark",
   "scheduled_query",
   "async_offline_query",

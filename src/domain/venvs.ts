@@ -42,7 +42,9 @@ export function venvFindings(graph: Graph, declared: readonly DeclaredVenv[], en
       }),
   );
   const used = new Set(
-    [...graph.resolvers, ...graph.streamResolvers, ...graph.sinkResolvers, ...graph.evaluations].map(({ venv }) => venv),
+    [...[...graph.resolvers, ...graph.streamResolvers, ...graph.sinkResolvers], ...[...graph.evaluations, ...graph.computeFunctions]].map(
+      ({ venv }) => venv,
+    ),
   );
   const unused = declared
     .filter(({ name, span }) => span !== undefined && !used.has(name))
@@ -51,7 +53,7 @@ export function venvFindings(graph: Graph, declared: readonly DeclaredVenv[], en
 }
 
 function venvUsers(
-  { evaluations, hooks, resolvers, sinkResolvers, streamResolvers }: Graph,
+  { computeFunctions, evaluations, hooks, resolvers, sinkResolvers, streamResolvers }: Graph,
   environmentName: string | undefined,
 ): VenvUser[] {
   return [
@@ -61,6 +63,9 @@ function venvUsers(
     ...hooks
       .filter(({ environments }) => isInEnvironment(environments, environmentName))
       .map(({ name, venvs, span }) => ({ what: `the hook '${name}'`, venvs, span })),
+    ...computeFunctions
+      .filter(({ venv, environments }) => venv !== "" && isInEnvironment(environments, environmentName))
+      .map(({ name, venv, span }) => ({ what: `the function '${name}'`, venvs: [venv], span })),
     ...evaluations
       .filter(({ venv }) => venv !== "")
       .map(({ name, venv, span }) => ({ what: `the evaluation '${name}'`, venvs: [venv], span })),

@@ -8,7 +8,7 @@ import type { Io } from "../context/io.ts";
 import { type JsonWriter, plainJson } from "./json-writer.ts";
 import { createStyle } from "./style.ts";
 import { TableLayout } from "./table.ts";
-import type { Style, TableView, TextView, View } from "./view.ts";
+import type { BytesView, Style, TableView, TextView, View } from "./view.ts";
 
 /** Options of rendering. */
 export interface RenderOptions {
@@ -44,7 +44,10 @@ export async function render<Data>(
   io: Pick<Io, "writeOut" | "writeErr" | "stdoutIsTTY" | "width" | "height">,
   options: RenderOptions,
 ): Promise<void> {
-  const viewOf = (item: Data) => (view.kind === "choice" ? view.of(item) : view);
+  const chosenFor = (item: Data) => (view.kind === "choice" ? view.of(item) : view);
+  const whole = isStream(data) ? undefined : chosenFor(data);
+  if (whole?.kind === "bytes") return io.writeOut(whole.bytes(data as Data));
+  const viewOf = chosenFor as (item: Data) => Exclude<ReturnType<typeof chosenFor>, BytesView<Data>>;
   const toJson = async (item: Data): Promise<unknown> => (await viewOf(item).json?.(item)) ?? item;
   if (options.json) {
     const writer = options.writer ?? plainJson;

@@ -18,6 +18,10 @@ class StrictContext extends Mustache.Context {
 }
 
 function unknownName(name: string, view: unknown): UsageError {
+  if (Array.isArray(view))
+    return new UsageError(`--template has '${name}', but the JSON is a list`, {
+      hint: `{{#.}} and {{/.}} go through it: --template '{{#.}}{{${name}}}\\n{{/.}}'`,
+    });
   const names = view !== null && typeof view === "object" ? Object.keys(view) : [];
   const close = didYouMean(name, names);
   return new UsageError(`--template has '${name}', which the JSON has not${close && `; ${close}`}`, {

@@ -75,6 +75,12 @@ export interface TextView<Data> {
   readonly long?: boolean;
 }
 
+/** Bytes, as they are, whatever form was asked for. A terminal is refused before. */
+export interface BytesView<Data> {
+  readonly kind: "bytes";
+  bytes(data: Data): Uint8Array;
+}
+
 /** A view that depends on the data, for commands whose data has several forms. */
 export interface ChoiceView<Data> {
   readonly kind: "choice";
@@ -82,11 +88,11 @@ export interface ChoiceView<Data> {
    * The view of one item; the same object for items of one form, so that a stream's columns stay
    * aligned.
    */
-  of(data: Data): TableView<Data, never> | TextView<Data>;
+  of(data: Data): TableView<Data, never> | TextView<Data> | BytesView<Data>;
 }
 
 /** The view of a command's data. */
-export type View<Data> = TableView<Data, never> | TextView<Data> | ChoiceView<Data>;
+export type View<Data> = TableView<Data, never> | TextView<Data> | BytesView<Data> | ChoiceView<Data>;
 
 /** A table view; the call only checks the row's type between `rows` and `columns`. */
 export function tableView<Data, Row>(view: Omit<TableView<Data, Row>, "kind">): View<Data> {
@@ -100,6 +106,11 @@ export function textView<Data>(
   { long = false }: { readonly long?: boolean } = {},
 ): View<Data> {
   return { kind: "text", text, json, long };
+}
+
+/** A view of bytes. */
+export function bytesView<Data>(bytes: (data: Data) => Uint8Array): View<Data> {
+  return { kind: "bytes", bytes };
 }
 
 /** A view that depends on the data. Each chosen view only gets data of its own form. */

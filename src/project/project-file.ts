@@ -15,7 +15,7 @@ export const RUNTIMES = ["python310", "python311", "python312", "python313"] as 
 /** The keys of the file with what they mean; `-` in a key is as `_`. */
 export const TOP_KEYS = {
   project: "Name of the project on the server that the folder is deployed to",
-  name: "The same as `project`, which goes before it",
+  name: "The same as `project`; one of them is there",
   environments: "Environments by name; a deployment makes those that are missing",
   validation: "What lint asks of features and resolvers: which metadata they have to have",
 } as const;
@@ -60,7 +60,16 @@ class ProjectFileReader {
   read(top: YamlNode, fallbackName: string): Pick<Project, "name" | "environments" | "validation" | "diagnostics"> {
     const map = this.#map(top, "the project file");
     this.#knownKeys(map, "", Object.keys(TOP_KEYS));
-    const nameEntry = this.#entry(map, "project") ?? this.#entry(map, "name");
+    const [project, same] = [this.#entry(map, "project"), this.#entry(map, "name")];
+    if (project && same)
+      this.#error(
+        same.keyStart,
+        same.keyEnd,
+        "name: the project has its name from `project` already, and this one would do nothing",
+        "a second name",
+        "Leave `name` out.",
+      );
+    const nameEntry = project ?? same;
     const name = nameEntry ? this.#text(nameEntry, nameEntry.key) : undefined;
     if (!nameEntry && top.kind === "map")
       this.#error(top.start, top.start + 1, "project: the project has no name", "no name", "Write a line such as `project: my_project`.");
@@ -201,9 +210,11 @@ class ProjectFileReader {
   }
 
   #knownKeys(map: YamlMap, path: string, keys: readonly string[]): void {
-    for (const entry of map.entries) {
-      if (keys.includes(plainKey(entry.key))) continue;
+    for (const [at, entry] of map.entries.entries()) {
       const full = path ? `${path}.${entry.key}` : entry.key;
+      const first = map.entries.slice(0, at).find(({ key }) => plainKey(key) === plainKey(entry.key));
+      if (first) this.#error(entry.keyStart, entry.keyEnd, `${full}: is '${first.key}' once more, which counts`, "given twice");
+      if (keys.includes(plainKey(entry.key))) continue;
       const advice = didYouMean(entry.key, keys) || `the keys are ${keys.join(", ")}`;
       this.#error(entry.keyStart, entry.keyEnd, `${full}: unknown key; ${advice}`, "unknown key");
     }

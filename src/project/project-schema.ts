@@ -40,16 +40,18 @@ export function projectSchema(): Schema {
         ...{ project: TEXT, name: TEXT, validation: orNothing(validation) },
         environments: orNothing({ type: "object", additionalProperties: orNothing(environment) }),
       },
-      { anyOf: [{ required: ["project"] }, { required: ["name"] }] },
+      { oneOf: [{ required: ["project"] }, { required: ["name"] }] },
     ),
   };
 }
 
-/** A mapping with the keys of a table, each also with `-` in the place of `_`, and no others. */
+/** A mapping with the keys of a table alone, each once, with `_` or with `-` in its place. */
 function mapping<K extends string>(keys: Readonly<Record<K, string>>, values: Readonly<Record<K, Schema>>, rest: Schema = {}): Schema {
   const properties = (Object.keys(keys) as K[]).flatMap((key) => {
     const schema = { description: keys[key], ...values[key] };
     return [...new Set([key, key.replaceAll("_", "-")])].map((form) => [form, schema] as const);
   });
-  return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false, ...rest };
+  const spelt = Object.keys(keys).filter((key) => key.includes("_"));
+  const once = spelt.length > 0 ? { allOf: spelt.map((key) => ({ not: { required: [key, key.replaceAll("_", "-")] } })) } : {};
+  return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false, ...once, ...rest };
 }

@@ -107,6 +107,7 @@ export function createToolchain(options: ToolchainOptions): PythonToolchain {
       ...(wanted.root !== undefined && { root: wanted.root }),
       ...(wanted.onProgress && { onProgress: wanted.onProgress }),
       ...(wanted.signal && { signal: wanted.signal }),
+      ...(wanted.observer && { observer: wanted.observer }),
     });
   };
 

@@ -60,6 +60,17 @@ export interface AnalyzeOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What becomes of a virtual environment that is asked for. */
+export interface VenvObserver {
+  /**
+   * Called once it is known: it was made before (`kept`), it has nothing but Python (`empty`), or
+   * its requirements are installed now (`installing`).
+   */
+  onFound(how: "empty" | "installing" | "kept"): void;
+  /** Called with each line of the installer. */
+  onLine(line: string): void;
+}
+
 /** The result of an analysis. Errors among `graph.diagnostics` stop a deployment. */
 export interface Analysis {
   /** The graph; a toolchain may leave out the translations of resolvers. */
@@ -88,7 +99,7 @@ export interface PythonToolchain {
    */
   environmentPython(
     options: Pick<AnalyzeOptions, "runtime" | "requirements" | "requirementsFile" | "onProgress" | "signal"> &
-      Partial<Pick<AnalyzeOptions, "root">>,
+      Partial<Pick<AnalyzeOptions, "root">> & { readonly observer?: VenvObserver },
   ): Promise<string>;
   /** Folder that holds the `svc` package, unpacked from the binary. */
   sdkRoot(): Promise<string>;

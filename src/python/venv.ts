@@ -18,7 +18,7 @@ import { installProgress } from "./install-progress.ts";
 import type { SearchContext } from "./interpreter.ts";
 import type { RequirementLocation, Requirements } from "./requirements.ts";
 import { lastLines, type RunResult, runProgram } from "./subprocess.ts";
-import { type Interpreter, ToolchainError } from "./toolchain.ts";
+import { type Interpreter, ToolchainError, type VenvObserver } from "./toolchain.ts";
 import { installerEnv } from "./user-code-env.ts";
 
 /** The contents of a virtual environment, and options of building it. */
@@ -33,6 +33,7 @@ export interface VenvOptions {
   /** Called with the current activity in a few words. */
   readonly onProgress?: (doing: string) => void;
   readonly signal?: AbortSignal;
+  readonly observer?: VenvObserver;
 }
 
 /** Time limit of an installation. */
@@ -67,12 +68,18 @@ export async function ensureVenv(options: VenvOptions): Promise<string> {
   const pythonOf = (built: string) => join(folder, built, searchContext.platform === "win32" ? "Scripts/python.exe" : "bin/python");
   const ready = () => buildsOf(folder, key).find((built) => existsSync(join(folder, built, COMPLETE)) && existsSync(pythonOf(built)));
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  const isEmpty = options.requirements.lines.length === 0;
+  const kept = (built: string): string => {
+    options.observer?.onFound(isEmpty ? "empty" : "kept");
+    return pythonOf(built);
+  };
   const found = ready();
-  if (found !== undefined) return pythonOf(found);
+  if (found !== undefined) return kept(found);
   const lock = { what: "the virtual environment", timeoutMs: INSTALL_TIMEOUT_MS, ...(options.signal && { signal: options.signal }) };
   return withFileLock(join(folder, `${key}.lock`), lock, async () => {
     const already = ready();
-    if (already !== undefined) return pythonOf(already);
+    if (already !== undefined) return kept(already);
+    options.observer?.onFound(isEmpty ? "empty" : "installing");
     for (const left of buildsOf(folder, key)) await removeBuild(join(folder, left));
     const built = `${key}-${randomBytes(4).toString("hex")}`;
     try {
@@ -104,6 +111,7 @@ async function build(target: string, python: string, options: VenvOptions): Prom
   const note = (line: string) => {
     lines.push(line);
     if (lines.length > 2000) lines.shift();
+    options.observer?.onLine(line);
     const doing = installProgress(line);
     if (doing !== undefined) options.onProgress?.(doing);
   };

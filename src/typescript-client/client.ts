@@ -1,6 +1,7 @@
 /** The client: queries, uploads, runs of resolvers and offline queries from TypeScript. */
 
-import { type ErrorDetail, QueryError, WorkFailed } from "./errors.ts";
+import { type Dataset, type DatasetFile, datasetOf, filesOf, isFile } from "./dataset.ts";
+import { type ErrorDetail, QueryError, UnexpectedAnswer, WorkFailed } from "./errors.ts";
 import { type CallOptions, type Fetch, pause, Session, serverAddress } from "./session.ts";
 import { fromJson, type Integers, type ValueType } from "./values.ts";
 
@@ -406,11 +407,43 @@ export class SvcClient<F extends object = AnyFeatures> {
   /** The rows of an offline query that is completed, by column, as plain JSON has them. */
   async offlineQueryRows(id: string, options: CallOptions = {}): Promise<readonly Record<string, unknown>[]> {
     const said = await this.#get(`/v1/offline-queries/${encodeURIComponent(id)}/table?format=json`, options);
-    const text = await this.#session.text(String(said.url), options);
-    return text
+    const content = await this.#session.content(String(said.url), options);
+    return new TextDecoder()
+      .decode(content)
       .split("\n")
       .filter((line) => line.trim() !== "")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /**
+   * A dataset by its id or name, or the one of a revision by its id. Rejects with a QueryError of
+   * status 404 when there is none.
+   */
+  async getDataset(dataset: string, options: CallOptions = {}): Promise<Dataset> {
+    const pages: Json[] = [];
+    let token = "";
+    do {
+      const page = token && `?page_token=${encodeURIComponent(token)}`;
+      const said = await this.#get(`/v1/datasets/${encodeURIComponent(dataset)}${page}`, options);
+      pages.push(said);
+      token = String(said.next_cursor ?? "");
+    } while (token);
+    return datasetOf(pages);
+  }
+
+  /** The files of a revision of a dataset, or of its latest one, with their addresses. */
+  async datasetFiles(revision: string, options: CallOptions = {}): Promise<readonly DatasetFile[]> {
+    return filesOf(await this.#get(`/v1/datasets/${encodeURIComponent(revision)}?links=true&page_size=1`, options));
+  }
+
+  /**
+   * The bytes of a file of a dataset, such as Parquet. Rejects with an UnexpectedAnswer when its
+   * address has expired, or what came is not the file.
+   */
+  async downloadDatasetFile(file: DatasetFile, options: CallOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+    const content = await this.#session.content(file.url, options);
+    if (!(await isFile(file, content))) throw new UnexpectedAnswer(`${file.name} came damaged: it is not the file that was announced`, 200);
+    return content;
   }
 
   async #query<O extends FeatureName<F>>(path: string, request: QueryRequest<F, O> | BulkQueryRequest<F, O>, more: Json): Promise<Json> {

@@ -1,6 +1,7 @@
 /** The TypeScript client of svc, for Node, Bun and browsers. */
 
 export * from "./client.ts";
+export type { Dataset, DatasetFile, DatasetRevision } from "./dataset.ts";
 export {
   AuthenticationError,
   type ErrorDetail,

@@ -53,6 +53,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Milliseconds beyond the end of a call that the server has to report that the time is up. */
 const GRACE_MS = 1_000;
+/** Most bytes of an answer, as they are once the runtime has inflated them. */
+const MOST_BYTES = 2 ** 30;
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1 - GRACE_MS;
 
 /** A session: requests with a token, in time, and again where that is right. */
@@ -78,13 +80,13 @@ export class Session {
     throw failureOf(response.status, body);
   }
 
-  /** The text at a signed address. Rejects as `call` does. */
-  async text(address: string, options: CallOptions): Promise<string> {
+  /** The bytes at a signed address. Rejects as `call` does. */
+  async content(address: string, options: CallOptions): Promise<Uint8Array<ArrayBuffer>> {
     const { path, ends } = { path: this.#below(address), ends: this.#endOf(options) };
     const response = await this.#sent(path, { method: "GET" }, ends, true, options.signal);
     if (!response.ok)
       throw new UnexpectedAnswer(`${path} answered ${response.status}: its address may have expired; ask again`, response.status);
-    return response.text();
+    return new Uint8Array(await response.arrayBuffer());
   }
 
   async #answered(call: Call): Promise<Response> {
@@ -155,12 +157,13 @@ export class Session {
         signal: signal ? AbortSignal.any([signal, clock]) : clock,
       });
       // Read here, so that a body that breaks off is a connection that broke.
-      const content = await response.arrayBuffer();
+      const content = await contentOf(url, response);
       const isBare = [101, 204, 205, 304].includes(response.status);
       return new Response(isBare ? null : content, { status: response.status, headers: response.headers });
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (clock.aborted) throw said("did not answer in time", true, true, error);
+      if (error instanceof UnexpectedAnswer) throw error;
       throw said(`cannot be reached: ${causeOf(error)}`, !neverConnected(error), false, error);
     }
   }
@@ -212,6 +215,30 @@ export class Session {
     this.#exchanged = fresh;
     return fresh;
   }
+}
+
+/** The bytes of an answer, inflated. Rejects with UnexpectedAnswer when they are too many. */
+async function contentOf(url: string, response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const reader = response.body?.getReader();
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true };
+    if (done || !value) break;
+    length += value.length;
+    if (length > MOST_BYTES) {
+      await reader?.cancel();
+      throw new UnexpectedAnswer(`${url} answered with more than ${MOST_BYTES / 2 ** 20} MiB`, response.status);
+    }
+    parts.push(value);
+  }
+  const content = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    content.set(part, at);
+    at += part.length;
+  }
+  return content;
 }
 
 async function jsonOf(response: Response, path: string): Promise<unknown> {

@@ -2,14 +2,30 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { lacksGo } from "../codegen/tools.ts";
+import { goProgram, lacksGoProgram } from "../harness/go-programs.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { blocksOf, commandsOf, expectSaid, follow, isSession } from "../harness/session.ts";
+import { SDK_ROOT } from "../sdk/interpreters.ts";
 
 /** Those that begin with nothing, or start servers of their own; the others are read beside a server that runs. */
 const ALONE = ["first-steps", "production"];
 const BESIDE_A_SERVER = ["concepts", "caching", "point-in-time", "testing", "tasks", "coming-from-feast"];
+
+/** Those with programs of others, in machines of their own that have them. */
+const WITH_PROGRAMS: readonly (readonly [guide: string, isMissing: boolean, env: () => Record<string, string>])[] = [
+  ["codegen", lacksGo() || lacksProgram("javac", "java"), () => ({ ...goEnvironment(), PYTHONPATH: SDK_ROOT })],
+  ["grpc", lacksGoProgram("grpcurl") || lacksProgram("curl"), () => ({ PATH: `${dirname(goProgram("grpcurl"))}:${process.env.PATH}` })],
+  ["shell", false, () => ({})],
+];
+
+/** What is compiled is kept beside what this machine's user has compiled. */
+function goEnvironment(): Record<string, string> {
+  const asked = Bun.spawnSync(["go", "env", "GOCACHE"]).stdout.toString().trim();
+  return { GOCACHE: asked, GOTOOLCHAIN: "local", GOPROXY: "off", GOFLAGS: "-mod=mod" };
+}
 
 /** Why a block may be left out; each is the reason of some block. */
 const NOT_RUN = [
@@ -38,7 +54,7 @@ async function expectTrue(guide: string, sandbox: Sandbox): Promise<void> {
 }
 
 test("every block is a session, a file, or left out for a reason that is listed", () => {
-  const all = [...ALONE, ...BESIDE_A_SERVER].flatMap(blocks);
+  const all = [...ALONE, ...BESIDE_A_SERVER, ...WITH_PROGRAMS.map(([guide]) => guide)].flatMap(blocks);
   const others = all.filter((block) => !isSession(block) && !/^\w+ file: [\w./-]+$/.test(block.info));
   const reasons = others.map(({ info }) => /^\w+ not run: (.+)$/.exec(info)?.[1] ?? info);
   expect([...new Set(reasons)].sort()).toEqual(NOT_RUN);
@@ -52,6 +68,21 @@ beforeAll(async () => {
 afterAll(() => server?.[Symbol.asyncDispose]());
 
 for (const guide of BESIDE_A_SERVER) test.skipIf(process.platform === "win32")(guide, () => expectTrue(guide, server), 300_000);
+
+for (const [guide, isMissing, env] of WITH_PROGRAMS)
+  test.skipIf(process.platform === "win32" || isMissing)(
+    guide,
+    async () => {
+      await using sandbox = new Sandbox(env());
+      try {
+        await sandbox.startServer();
+        await expectTrue(guide, sandbox);
+      } finally {
+        await sandbox.svc(["server", "stop"]);
+      }
+    },
+    300_000,
+  );
 
 for (const guide of ALONE)
   test.skipIf(process.platform === "win32" || lacksProgram("openssl"))(

@@ -4,13 +4,20 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { Client, ClientCredentialsProvider, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { existsSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { Client, ClientCredentialsProvider, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { eventually, isPending } from "../harness/eventually.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 
 const PROJECT = {
   "svc.yaml": "project: agents\n",
-  "features.py": `from svc import online
+  "features.py": `import os
+import time
+
+from svc import online
 from svc.features import feature, features
 
 
@@ -27,6 +34,21 @@ def name(id: User.id) -> User.name:
     if id == 13:
         raise ValueError("unlucky number")
     return f"user-{id}"
+
+
+@features
+class Wait:
+    id: int
+    files: str
+    waited: str
+
+
+@online
+def wait(files: Wait.files) -> Wait.waited:
+    open(f"{files}/begun", "w").close()
+    while not os.path.exists(f"{files}/go"):
+        time.sleep(0.02)
+    return "waited"
 
 
 @online
@@ -50,10 +72,11 @@ beforeAll(async () => {
 afterAll(async () => await sandbox?.[Symbol.asyncDispose]());
 
 type Era = "auto" | "legacy";
+type ListChanged = NonNullable<ClientOptions["listChanged"]>;
 
 /** The official client, connected to `svc mcp`. */
-async function overStdio(era: Era, flags: readonly string[] = []): Promise<Client> {
-  const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode: era } });
+async function overStdio(era: Era, flags: readonly string[] = [], options: ClientOptions = {}): Promise<Client> {
+  const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode: era }, ...options });
   await client.connect(
     new StdioClientTransport({ command: sandbox.binary, args: ["mcp", ...flags], cwd: dir, env: sandbox.env, stderr: "pipe" }),
   );
@@ -61,8 +84,8 @@ async function overStdio(era: Era, flags: readonly string[] = []): Promise<Clien
 }
 
 /** The official client, connected to the server's `/mcp`. */
-async function overHttp(era: Era, query = "", headers: Record<string, string> = {}): Promise<Client> {
-  const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode: era } });
+async function overHttp(era: Era, query = "", headers: Record<string, string> = {}, options: ClientOptions = {}): Promise<Client> {
+  const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode: era }, ...options });
   const requestInit = { headers: { authorization: `Bearer ${token}`, "svc-project": "agents", ...headers } };
   await client.connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/mcp${query}`), { requestInit }));
   return client;
@@ -147,10 +170,29 @@ describe.each(["auto", "legacy"] as const)("an agent that speaks the %s revision
         await expect(client.callTool({ name: "trigger_resolver", arguments: {} })).rejects.toThrow("There is no such tool");
 
         const { resources } = await client.listResources();
-        expect(resources.map(({ uri }) => uri)).toEqual(expect.arrayContaining(["svc://features", "svc://docs/streams"]));
+        expect(resources.map(({ uri }) => uri)).toEqual(
+          expect.arrayContaining(["svc://features", "svc://docs/streams", "svc://classes/user"]),
+        );
         expect((await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
-          "svc://features/{name}",
+          ...["svc://classes/{name}", "svc://features/{name}"],
         ]);
+        const { prompts } = await client.listPrompts();
+        expect(prompts.map(({ name }) => name)).toEqual(expect.arrayContaining(["review_feature", "explain_failed_run"]));
+        const prompt = await client.getPrompt({ name: "review_feature", arguments: { feature: "user.name" } });
+        expect(prompt.messages.map(({ role, content }) => [role, (content as { text: string }).text])).toEqual([
+          ["user", expect.stringContaining("`user.name`")],
+        ]);
+        await expect(client.getPrompt({ name: "review_feature" })).rejects.toThrow("The argument 'feature' is missing.");
+        await expect(client.getPrompt({ name: "review_features", arguments: {} })).rejects.toThrow("did you mean 'review_feature'");
+        const feature = { name: "feature", value: "USER.I" };
+        expect(
+          (await client.complete({ ref: { type: "ref/prompt", name: "review_feature" }, argument: feature })).completion.values,
+        ).toEqual([...["user.id", "user.initial"]]);
+        const name = { name: "name", value: "" };
+        const template = { type: "ref/resource", uri: "svc://classes/{name}" } as const;
+        expect((await client.complete({ ref: template, argument: name })).completion.values).toEqual(["user", "wait"]);
+        const own = (await client.readResource({ uri: "svc://classes/user" })).contents[0] as { text: string };
+        expect(JSON.parse(own.text).total).toBe(3);
         const page = (await client.readResource({ uri: "svc://docs/streams" })).contents[0] as { text: string };
         expect(page.text).toStartWith("# Streams");
         const one = (await client.readResource({ uri: "svc://features/user.initial" })).contents[0] as { text: string };
@@ -163,6 +205,118 @@ describe.each(["auto", "legacy"] as const)("an agent that speaks the %s revision
     300_000,
   );
 });
+
+/** A query that waits until it is let go, and says when it has begun. */
+async function waitingQuery() {
+  const files = await mkdtemp(join(sandbox.root, "waiting-"));
+  return {
+    call: { name: "query", arguments: { inputs: { "wait.id": 1, "wait.files": files }, outputs: ["wait.waited"] } },
+    begun: () => eventually(() => existsSync(join(files, "begun")), "the query has begun"),
+    letGo: () => Bun.write(join(files, "go"), ""),
+  };
+}
+
+describe("a call that takes long", () => {
+  test.each([
+    ["stdio", () => overStdio("auto")],
+    ["HTTP", () => overHttp("auto")],
+    ["HTTP, with a handshake", () => overHttp("legacy")],
+  ] as const)(
+    "shows signs of life, and ends for who does not want its answer: %s",
+    async (_, connect) => {
+      const client = await connect();
+      const [first, second] = [await waitingQuery(), await waitingQuery()];
+      try {
+        const told: { progress: number; message?: string | undefined }[] = [];
+        const onprogress = (progress: (typeof told)[number]) => {
+          told.push(progress);
+          void first.letGo();
+        };
+        const answer = await client.callTool(first.call, { onprogress, timeout: 120_000 });
+        expect(JSON.stringify(answer.content)).toContain("waited");
+        expect(told[0]).toEqual({ progress: 1, message: "working" });
+        const abort = new AbortController();
+        const asked = client.callTool(second.call, { signal: abort.signal, timeout: 120_000 });
+        asked.catch(() => undefined);
+        await second.begun();
+        abort.abort("not wanted any more");
+        await expect(asked).rejects.toThrow();
+        expect((await say(client, "who_am_i")).isError).toBe(false);
+      } finally {
+        await second.letGo();
+        await client.close();
+      }
+    },
+    300_000,
+  );
+
+  test("is cancelled by its id in its session, and by nobody else", async () => {
+    const query = await waitingQuery();
+    const post = (session: string, message: Record<string, unknown>) => {
+      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", "svc-project": "agents" };
+      const body = JSON.stringify({ jsonrpc: "2.0", ...message });
+      return fetch(`${sandbox.url}/mcp`, { method: "POST", headers: { ...headers, "mcp-session-id": session }, body });
+    };
+    try {
+      const handshake = await post("", { id: 0, method: "initialize", params: { protocolVersion: "2025-11-25" } });
+      const session = handshake.headers.get("mcp-session-id") ?? "";
+      expect(session).toMatch(/^[0-9a-f-]{36}$/);
+      const asked = post(session, { id: 7, method: "tools/call", params: query.call });
+      await query.begun();
+      const cancel = (of: string, requestId: unknown) => post(of, { method: "notifications/cancelled", params: { requestId } });
+      for (const [of, id] of [
+        [crypto.randomUUID(), 7],
+        [session, "7"],
+        [session, 8],
+      ] as const)
+        expect((await cancel(of, id)).status).toBe(202);
+      expect(await isPending(asked)).toBe(true);
+      await cancel(session, 7);
+      const answer = await asked;
+      expect([answer.status, await answer.text()]).toEqual([202, ""]);
+    } finally {
+      await query.letGo();
+    }
+  }, 300_000);
+});
+
+describe.each(["auto", "legacy"] as const)("an agent of the %s revision", (era) => {
+  test.each([
+    ["stdio", (listChanged: ListChanged) => overStdio(era, [], { listChanged })],
+    ["HTTP", (listChanged: ListChanged) => overHttp(era, "", {}, { listChanged })],
+  ] as const)(
+    "hears over %s that there is another feature class",
+    async (way, connect) => {
+      const lists: string[][] = [];
+      const client = await connect({
+        resources: { onChanged: (_, found) => void lists.push((found ?? []).map(({ uri }) => uri)), debounceMs: 0 },
+      });
+      const [file, name] = [join(dir, "another.py"), `Another${era}${way}`];
+      try {
+        await Bun.write(file, `from svc.features import features\n\n\n@features(name="${name}")\nclass Another:\n    id: int\n`);
+        const { exitCode, stderr } = await sandbox.svc(["apply", "--force", "--await"], { cwd: dir });
+        expect([exitCode, stderr]).toEqual([0, expect.anything()]);
+        await eventually(() => lists.some((uris) => uris.includes(`svc://classes/${name}`)), "the list with the class");
+      } finally {
+        await Bun.file(file).delete();
+        await client.close();
+      }
+    },
+    300_000,
+  );
+});
+
+test("the steps of work on the folder are told", async () => {
+  const client = await overStdio("auto");
+  try {
+    const told: (string | undefined)[] = [];
+    await client.callTool({ name: "preview_deployment" }, { onprogress: ({ message }) => void told.push(message) });
+    expect(told.length).toBeGreaterThan(0);
+    expect(told).not.toContain("working");
+  } finally {
+    await client.close();
+  }
+}, 300_000);
 
 test("the project of the folder is linted as it is on the disk, and compared with what is live", async () => {
   const client = await overStdio("auto");

@@ -22,6 +22,7 @@ interface Printed {
 const PAGES = [
   ...[
     "BackfillAggregatesResponse",
+    "Benchmark",
     "Dataset",
     "Deployment",
     "EvaluationInfo",
@@ -124,6 +125,8 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
     return { id, url };
   };
   const inputs = ["--in", "user.id=7", "--out", "user.name"];
+  /** A benchmark that is short. */
+  const LOAD = ["--qps", "10", "--duration", "1s", "--warmup-duration", "0s", "--yes"];
   /** The last address in a text. */
   const addressIn = (text: string) => text.match(/https?:\/\/\S+/g)?.at(-1) ?? "";
 
@@ -179,6 +182,19 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       await Bun.write(rows, '{"name": "a"}\n');
       await run("dataset/upload", rows, "--name", "names");
       return (await json("eval/trigger", "names/exact")) as Printed;
+    },
+    async "benchmark run, and list"() {
+      const { id } = (await json("benchmark/run", ...inputs, ...LOAD)) as Printed;
+      const { benchmarks } = (await json("benchmark/list")) as { benchmarks: readonly Printed[] };
+      return benchmarks.find((one) => one.id === id) as Printed;
+    },
+    async "benchmark run, as text"() {
+      const { stdout } = await run("benchmark/run", ...inputs, ...LOAD);
+      return { id: /bench_\w+/.exec(stdout)?.[0] ?? "", url: addressIn(stdout) };
+    },
+    async "benchmark get, as text"() {
+      const { id } = (await json("benchmark/run", ...inputs, ...LOAD)) as Printed;
+      return { id, url: addressIn((await run("benchmark/get", id)).stdout) };
     },
     async "notebook create"() {
       const { id, title, url } = (await json("notebook/create")) as Printed & { title: string };

@@ -1,6 +1,7 @@
 /** A server at work, for pages about what runs: markup is in every text that callers choose. */
 
 import { AggregateService } from "../../gen/svc/v1/aggregate_pb.ts";
+import { BenchmarkService, BenchmarkState } from "../../gen/svc/v1/benchmark_pb.ts";
 import { EvaluationRunState, EvaluationService } from "../../gen/svc/v1/evaluation_pb.ts";
 import { IntegrationService } from "../../gen/svc/v1/integration_pb.ts";
 import { OfflineQueryService, OfflineQueryStatus } from "../../gen/svc/v1/offline_query_pb.ts";
@@ -55,6 +56,13 @@ def get_score(id: User.id) -> User.score:
 def known() -> DataFrame[User.id, User.score]:
     print("known users")
     return DataFrame({User.id: [1, 2, 3], User.score: [0.5, 1.0, 1.5]})
+`,
+  "shouting.py": `from svc.compute import function
+
+@function(concurrency=2)
+def shout_loudly(text: str) -> str:
+    """${TEXT}"""
+    return text.upper()
 `,
   "evals.py": `from svc.evaluations import Evaluation, exact_match
 from work import shout
@@ -130,6 +138,8 @@ export interface Operated {
   /** Runs of the evaluation, the older one first. */
   readonly evaluation: string;
   readonly evaluationRuns: readonly string[];
+  /** Benchmarks with results, the older one first. */
+  readonly benchmarks: readonly string[];
   readonly dataset: string;
   /** Name of a stream with dead letters. */
   readonly stream: string;
@@ -179,6 +189,8 @@ export async function operate(server: TestServer): Promise<Operated> {
     );
     evaluationRuns.push(id);
   }
+  const benchmarks: string[] = [];
+  for (const image of [TEXT.slice(0, 60), ""]) benchmarks.push(await measured(server, image));
   const stream = await readTopic(server);
   const backfilled = await server.client(AggregateService).backfillAggregates({ backfill: { feature: "shop.visited" } });
   await eventually(async () => {
@@ -197,8 +209,20 @@ export async function operate(server: TestServer): Promise<Operated> {
   await server.client(TrafficService).setTraffic({ weights: { stable: 30, canary: 70 } });
   return {
     ...{ live: second.id, ready: first.id, resolverRun, offlineQuery, task, dataset, stream },
-    ...{ evaluation: TEXT.slice(0, 90), evaluationRuns, backfill: backfilled.jobId },
+    ...{ evaluation: TEXT.slice(0, 90), evaluationRuns, benchmarks, backfill: backfilled.jobId },
   };
+}
+
+/** The id of a benchmark with results, which warns of its image. */
+async function measured(server: TestServer, image: string): Promise<string> {
+  const benchmarks = server.client(BenchmarkService);
+  const plan = { outputs: ["user.name", "user.score"], qps: 20, duration: { seconds: 1n }, image };
+  const id = (await benchmarks.runBenchmark({ inputs: { "user.id": "7" }, plan })).benchmark?.id ?? "";
+  await eventually(
+    async () => (await benchmarks.getBenchmark({ id })).benchmark?.state === BenchmarkState.SUCCEEDED,
+    "the benchmark has results",
+  );
+  return id;
 }
 
 /** Messages of which the stream stores some and puts others aside; returns its name. */

@@ -128,7 +128,7 @@ describe("every file below src/commands", () => {
 describe.each(loaded.map((one) => [one.path, one] as const))("svc %s", (path, { words, summary, command }) => {
   test("has its own summary in the tree, a view, and a run", () => {
     expect(command.summary).toBe(summary);
-    expect(["table", "text", "choice"]).toContain(command.view.kind);
+    expect(["table", "text", "bytes", "choice"]).toContain(command.view.kind);
     expect(typeof command.run).toBe("function");
   });
 
@@ -194,6 +194,7 @@ const TWO_MEANINGS: Readonly<Record<string, readonly string[]>> = {
   "--namespace": ["kube events list"],
   "--time": ["offline-query"],
   "--end": ["monitors silence"],
+  "--version": ["compute get", "compute call"],
   "--output": ["metrics query"],
   "--metadata": ["eval trigger"],
   "--secret": ["container run", "scaling-group create"],

@@ -1,9 +1,10 @@
 /** Every client against one table of requests, on the same server: a client that joins is a row of `RUNNERS`. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { npmPackage } from "../../src/client-packages/npm-package.ts";
+import { lacksGo, run as runProgram } from "../codegen/tools.ts";
 import { copyProject, type Platform, runCommand, startPlatform } from "../commands/platform.ts";
 import { lacksBrowser } from "../harness/browser.ts";
 import { lacksProgram } from "../harness/needs.ts";
@@ -16,6 +17,8 @@ import { tempFolder } from "./test-context.ts";
 
 const HERE = join(import.meta.dir, "conformance");
 let platform: Platform;
+/** The folder whose features are asked for. */
+let project = "";
 /** A folder in which `svc-client` is installed. */
 let modules = "";
 
@@ -31,26 +34,33 @@ interface Runner {
 /** A program that is given the table as a file, and prints an outcome on each line. */
 const program =
   (argv: () => readonly string[], env: () => Record<string, string> = () => ({})) =>
-  async (table: readonly Request[]): Promise<readonly Outcome[]> => {
-    const file = join(tempFolder(), "table.json");
-    writeFileSync(file, JSON.stringify(table));
-    const child = Bun.spawn([...argv(), file], {
-      cwd: modules,
-      env: { ...platform.env, HOME: platform.home, PATH: process.env.PATH ?? "", ...env() },
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const [stdout, stderr, exitCode] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ]);
-    expect(exitCode, stderr).toBe(0);
-    return stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Outcome);
-  };
+  (table: readonly Request[]): Promise<readonly Outcome[]> =>
+    outcomesOf([...argv(), fileOf(table)], env());
+
+function fileOf(table: readonly Request[]): string {
+  const file = join(tempFolder(), "table.json");
+  writeFileSync(file, JSON.stringify(table));
+  return file;
+}
+
+async function outcomesOf(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<readonly Outcome[]> {
+  const child = Bun.spawn([...argv], {
+    cwd: modules,
+    env: { ...platform.env, HOME: platform.home, PATH: process.env.PATH ?? "", ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  expect(exitCode, stderr).toBe(0);
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Outcome);
+}
 
 const python = INTERPRETERS.at(-1)?.path ?? "python3";
 const inPython = (way: string) =>
@@ -58,6 +68,44 @@ const inPython = (way: string) =>
     () => [python, "-B", "-W", "error", join(HERE, "runners/python.py"), way],
     () => ({ PYTHONPATH: SDK_ROOT }),
   );
+
+/** What typed clients cannot say: the type of a time takes nothing else. */
+const isUntypedTime = ({ options }: Request) => options?.now === "soon";
+
+/** The client of `svc codegen go`, compiled with its runner. */
+async function runInGo(table: readonly Request[]): Promise<readonly Outcome[]> {
+  const cwd = tempFolder("svc-go-");
+  await codegen("go", join(cwd, "features/features.go"));
+  writeFileSync(join(cwd, "go.mod"), "module example.com/table\n\ngo 1.22\n");
+  cpSync(join(HERE, "runners/table.go"), join(cwd, "table.go"));
+  await runProgram(["go", "build", "-o", "table", "."], { cwd, env: { GOTOOLCHAIN: "local", GOPROXY: "off", GOFLAGS: "-mod=mod" } });
+  return program(() => [join(cwd, "table")])(table);
+}
+
+/** The client of `svc codegen java`, compiled with its runner. */
+async function runInJava(table: readonly Request[]): Promise<readonly Outcome[]> {
+  const cwd = tempFolder("svc-java-");
+  const sources = join(cwd, "com/example/table");
+  await codegen("java", sources, "--package", "com.example.table");
+  const classes = readdirSync(sources).filter((name) => readFileSync(join(sources, name), "utf8").includes(" FEATURES = "));
+  cpSync(join(HERE, "runners/Table.java"), join(sources, "Table.java"));
+  const files = readdirSync(sources).map((name) => join(sources, name));
+  await runProgram(["javac", "-Xlint:all", "-Werror", "--release", "11", "-d", "out", ...files], { cwd });
+  const given = fileOf(table);
+  return outcomesOf([
+    "java",
+    "-cp",
+    join(cwd, "out"),
+    "com.example.table.Table",
+    given,
+    ...classes.map((name) => name.replace(".java", "")),
+  ]);
+}
+
+async function codegen(language: string, out: string, ...flags: readonly string[]): Promise<void> {
+  const written = await runCommand("codegen", [language, "--out", out, ...flags], { home: platform.home, env: platform.env, dir: project });
+  if (written.exitCode !== 0) throw new Error(written.stderr);
+}
 
 const RUNNERS: readonly Runner[] = [
   { name: "curl", skip: lacksProgram("curl"), run: (table) => runByCurl(table, addressOf(platform), tempFolder()) },
@@ -71,12 +119,20 @@ const RUNNERS: readonly Runner[] = [
     run: (table) => runInBrowser(table, addressOf(platform), modules),
     leavesOut: ({ client }) => client?.client_secret !== undefined,
   },
+  {
+    name: "Go",
+    skip: lacksGo(),
+    run: runInGo,
+    // A time.Duration is no longer than 292 years.
+    leavesOut: (request) => isUntypedTime(request) || request.name.startsWith("a long length of time"),
+  },
+  { name: "Java", skip: lacksProgram("javac", "java"), run: runInJava, leavesOut: isUntypedTime },
   { name: "TypeScript on Node", skip: lacksProgram("node"), run: program(() => ["node", join(modules, "typescript.mjs")]) },
 ];
 
 beforeAll(async () => {
   platform = await startPlatform();
-  const project = copyProject(join(HERE, "project"));
+  project = copyProject(join(HERE, "project"));
   const options = { home: platform.home, env: platform.env, dir: project };
   const apply = async (...words: string[]) => {
     const applied = await runCommand("apply", ["--force", "--await", ...words], options);
@@ -86,6 +142,7 @@ beforeAll(async () => {
   const resolvers = join(project, "resolvers.py");
   writeFileSync(resolvers, readFileSync(resolvers, "utf8").replace('f"user-{id}"', 'f"branch-{id}"'));
   await apply("--branch=try");
+  project = copyProject(join(HERE, "project"));
   modules = tempFolder("svc-modules-");
   const { content, name } = await npmPackage({ version: "v1.2.3", builtAt: "2024-02-29T12:34:56Z" });
   writeFileSync(join(modules, name), content);

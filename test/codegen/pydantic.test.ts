@@ -8,6 +8,7 @@ import { create, toJson } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { GraphSchema } from "../../gen/svc/v1/graph_pb.ts";
 import { PrimitiveType, VectorPrecision } from "../../gen/svc/v1/value_pb.ts";
+import { readArrowSchema } from "../../src/codegen/arrow-schema.ts";
 import { readJsonSchema } from "../../src/codegen/json-schema.ts";
 import { linkProtoFiles, readProtoFile } from "../../src/codegen/proto-file.ts";
 import { generatePydantic } from "../../src/codegen/pydantic.ts";
@@ -151,6 +152,80 @@ describe.skipIf(lacksPackages("black", "mypy", "pydantic"))("models", () => {
     await run(["python3", "-m", "mypy", "--strict", ...files], { cwd: folder });
     await run([TOOLS.pyright, ...files], { cwd: folder });
     expect(await run(["python3", "-W", "error", "use.py"], { cwd: folder })).toBe("done\n");
+  });
+});
+
+const ARROW = `import pyarrow as pa
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+
+place = pa.struct([pa.field("street", pa.string(), nullable=False), ("floor", pa.int8())])
+schema = pa.schema([
+    pa.field("order_id", pa.int64(), nullable=False), ("small", pa.uint16()), ("ratio", pa.float32()), ("class", pa.large_string()), ("new", pa.bool_()),
+    ("raw", pa.binary()), ("fixed", pa.binary(2)), ("view", pa.string_view()), ("price", pa.decimal128(10, 2)), ("day", pa.date32()), ("hour", pa.time64("us")),
+    ("at", pa.timestamp("us", "UTC")), ("took", pa.duration("ms")), ("kind", pa.dictionary(pa.int32(), pa.string())), ("nothing", pa.null()),
+    ("home", place), ("places", pa.list_(pa.field("item", place, nullable=False))), ("pair", pa.list_(pa.float64(), 2)),
+    ("deep", pa.large_list(pa.list_(pa.struct([("place", place)])))), ("by_name", pa.map_(pa.string(), place)), ("two words", pa.int64()),
+])
+at = datetime(2024, 5, 1, 12, tzinfo=timezone.utc)
+home = {"street": "a", "floor": 1}
+row = dict(order_id=2**62, small=1, ratio=0.5, raw=b"\\xff", fixed=b"ab", view="v", price=Decimal("1.50"), day=date(2024, 2, 29), hour=time(1, 2), at=at,
+           took=timedelta(seconds=1), kind="s", nothing=None, home=home, places=[home], pair=[1.0, 2.0], deep=[[{"place": home}, None], None], by_name={"x": home, "y": None},
+           new=True, **{"class": "c", "two words": 3})
+rows = [row, {"order_id": 1}]
+table = pa.Table.from_pylist([{**row, "by_name": list(row["by_name"].items())}, rows[1]], schema)
+with pa.ipc.new_file("order.arrow", schema) as file:
+    file.write_table(table)
+with pa.ipc.new_stream("stream.arrows", schema) as stream:
+    stream.write_table(table)
+`;
+
+const USE_ARROW = `import pyarrow as pa
+import order, stream
+from order import Order, OrderHome
+
+table = pa.ipc.open_file("order.arrow").read_all()
+rows = table.to_batches()[0].to_pylist(maps_as_pydicts="strict")
+read = [Order.model_validate(row) for row in rows]
+assert [one.model_dump(by_alias=True) for one in read] == rows, read
+assert read[0].home == OrderHome(street="a", floor=1) and read[0].by_name["x"].street == "a" and read[0].by_name["y"] is None
+assert read[0].deep[0][0].place.floor == 1 and read[1].order_id == 1 and read[1].home is None
+for bad in ({}, {"order_id": None}, {"order_id": 1, "home": {}}, {"order_id": 1, "places": [None]}):
+    try:
+        Order.model_validate(bad)
+    except ValueError:
+        continue
+    raise AssertionError(bad)
+print("done")
+`;
+
+describe.skipIf(lacksPackages("black", "mypy", "pydantic", "pyarrow"))("a table of Arrow", () => {
+  test("has models that take its rows", async () => {
+    await Bun.write(join(folder, "arrow_table.py"), ARROW);
+    await run(["python3", "arrow_table.py"], { cwd: folder });
+    for (const name of ["order.arrow", "stream.arrows"])
+      await Bun.write(join(folder, name.replace(/\.\w+$/, ".py")), generatePydantic(await readSchema(join(folder, name)), name));
+    await Bun.write(join(folder, "use_arrow.py"), USE_ARROW);
+    const files = ["order.py", "stream.py"];
+    await run(["python3", "-m", "black", "--check", "--quiet", ...files], { cwd: folder });
+    await run(["python3", "-m", "mypy", "--strict", ...files], { cwd: folder });
+    expect(await run(["python3", "-W", "error", "use_arrow.py"], { cwd: folder })).toBe("done\n");
+  }, 300_000);
+
+  test("is read by its beginning alone, and refused when that is broken", async () => {
+    const whole = await Bun.file(join(folder, "order.arrow")).bytes();
+    const words = (bytes: Uint8Array) => failure(() => readArrowSchema("order.arrow", bytes, "order"));
+    for (let length = 0; length < 64; length++)
+      expect(words(whole.subarray(0, length))).toStartWith("order.arrow: it is no whole table of Arrow");
+    for (let at = 0; at < 4096; at += 3) {
+      const broken = new Uint8Array(whole.subarray(0, 4096));
+      broken[at] = (broken[at] ?? 0) ^ 0xff;
+      const said = words(broken);
+      if (said !== "") expect(said).toStartWith("order.arrow: ");
+    }
+    expect(words(new TextEncoder().encode("FEA1 and more"))).toContain("version 1 of Feather");
+    await Bun.write(join(folder, "large.arrow"), [whole.slice(0, 4096), new Uint8Array(9 * 1024 * 1024)]);
+    expect((await readSchema(join(folder, "large.arrow"))).map(({ name }) => name)).toContain("Large");
   });
 });
 

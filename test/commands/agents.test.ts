@@ -6,7 +6,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectTools } from "../../src/agents/mcp/project-tools.ts";
 import { ownSkills } from "../../src/agents/skill-source.ts";
+import { PLATFORM_PROMPTS, PROJECT_PROMPTS } from "../../src/contract/platform-prompts.ts";
 import { platformTools } from "../../src/contract/platform-tools.ts";
+import { readGuides } from "../../src/docs/guide-texts.ts";
 import { allFlags, commandProblem, commandsOf, flagsOf } from "../agents/written-commands.ts";
 import { tempFolder } from "../client/test-context.ts";
 import { testContext } from "../harness/context.ts";
@@ -41,6 +43,28 @@ test("the page of the docs", async () => {
   for (const file of [".mcp.json", "http.json"])
     expect(Object.keys(JSON.parse(readFileSync(join(project, file), "utf8")))).toEqual(["mcpServers"]);
   expect(existsSync(join(project, ".agents/skills/our-style"))).toBe(false);
+});
+
+test("the prompts are in its table, and name tools and pages that are there, those without a folder none of the folder's", async () => {
+  const { context } = await testContext();
+  const names = (tools: readonly { readonly name: string }[]) => tools.map(({ name }) => name);
+  const ofPlatform = names(platformTools({ api: context.api, now: () => 0, pages: {}, allowsWrites: true }));
+  const ofProject = names(projectTools(context, { diffText: () => "", allowsWrites: true }));
+  expect(firstColumn("Prompt").sort()).toEqual([...names(PLATFORM_PROMPTS), ...names(PROJECT_PROMPTS)].sort());
+  const pages = Object.keys(await readGuides());
+  for (const [prompts, tools] of [
+    [PLATFORM_PROMPTS, ofPlatform],
+    [PROJECT_PROMPTS, [...ofPlatform, ...ofProject]],
+  ] as const)
+    for (const { arguments: given, write } of prompts) {
+      const text = write(Object.fromEntries(given.map(({ name }) => [name, `<${name}>`])));
+      for (const { name } of given) expect(text).toContain(`<${name}>`);
+      const named = [...text.matchAll(/`([a-z]+(?:_[a-z]+)+|lint|lineage|query)`/g)].map(([, name = ""]) => name);
+      expect(named.filter((name) => !(tools as readonly string[]).includes(name))).toEqual([]);
+      expect(named.length).toBeGreaterThan(1);
+      const read = [...text.matchAll(/\(page ([\w-]+) of `read_docs`\)/g)].map(([, page = ""]) => page);
+      expect(read.filter((page) => !pages.includes(page))).toEqual([]);
+    }
 });
 
 test("its tables have every skill and every tool, and what it names is there", async () => {

@@ -56,7 +56,7 @@ describe("svc benchmark run", () => {
     expect(lines).toContainEqual(expect.stringMatching(/^p99\.9 +[\d.]+$/));
     expect(stdout).not.toMatch(/^p50/m);
     expect(lines).toContainEqual(expect.stringMatching(/^ *≤ [\d.]+ ms +\d+ +█+$/));
-    expect(stdout).toMatch(/Results +bench_[0-9a-f]+\.json, bench_[0-9a-f]+\.html\n$/);
+    expect(stdout).toMatch(/Results +bench_[0-9a-f]+\.json, bench_[0-9a-f]+\.html\nPage +http\S+\/benchmarks\/bench_[0-9a-f]+\n$/);
   }, 300_000);
 
   test("warns of what does nothing, and records it", async () => {

@@ -22,6 +22,8 @@ test("a command's name gives its help, and with --find what else has it", async 
   expect((await search("--find", "secret")).map(({ run }) => run)).toContain("svc secret set --help");
   const unknown = await runCommand("help", ["aply"]);
   expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean 'svc apply'?")]);
+  const nothing = await runCommand("help", ["zzq", "qqz"]);
+  expect([nothing.exitCode, nothing.stderr]).toEqual([2, expect.stringContaining("no command, page or rule has 'zzq qqz'")]);
   for (const words of [["--find"], ["--find", "x", "--all"], ["--find", "x", "--manual", "y"]])
     expect((await runCommand("help", words)).exitCode).toBe(2);
 });

@@ -35,6 +35,7 @@ afterAll(async () => {
 describe("svc server", () => {
   const home = tempFolder();
   let url = "";
+  let grpcUrl = "";
 
   test("status, stop and logs before the first start", async () => {
     expect(await svc(home, ["server", "status"])).toMatchObject({ exitCode: 1, stdout: expect.stringContaining("svc server start") });
@@ -46,6 +47,7 @@ describe("svc server", () => {
     expect(done.exitCode).toBe(0);
     const said = done.json();
     url = String(said.url);
+    grpcUrl = String(said.grpc_url);
     expect(said).toMatchObject({ detached: true, data_dir: join(home, ".svc/data"), logged_in: join(home, ".config/svc.yml") });
     expect(said).not.toHaveProperty("client_secret");
     expect((await fetch(`${url}/health`)).status).toBe(200);
@@ -60,7 +62,8 @@ describe("svc server", () => {
   test("status says where it runs", async () => {
     const done = await svc(home, ["server", "status", "--json"]);
     expect(done.exitCode).toBe(0);
-    expect(done.json()).toMatchObject({ status: "running", url, data_dir: join(home, ".svc/data") });
+    expect(done.json()).toMatchObject({ status: "running", url, grpc_url: grpcUrl, data_dir: join(home, ".svc/data") });
+    expect((await svc(home, ["server", "status"])).stdout).toContain(`gRPC:    ${grpcUrl}\n`);
   }, 300_000);
   test("a second start on the same data says who holds it", async () => {
     const pid = String((await readLocalServer(join(home, ".svc/data")))?.pid);

@@ -90,7 +90,9 @@ test("a misspelt venv is an error, one that nobody uses a warning, and an import
   expect(misspelt.stdout + misspelt.stderr).toContain(
     "Error[196]: the resolver 'features.risk' runs in venv 'scorin', which svc.yaml does not have for this environment: did you mean 'scoring'?",
   );
-  expect(misspelt.stdout + misspelt.stderr).toContain("Warning[196]: no resolver or evaluation runs in venv 'scoring', and so no hook");
+  expect(misspelt.stdout + misspelt.stderr).toContain(
+    "Warning[196]: no resolver, function or evaluation runs in venv 'scoring', and so no hook",
+  );
   writeFileSync(join(project, "requirements-scoring.txt"), "scoring==1.0\n");
   writeFileSync(join(project, "features.py"), `import scoring\n${text}`);
   const outside = await svc("lint", "--local");

@@ -1,11 +1,14 @@
-/** Programs in Go that `.ci/install` builds: grpcurl, a client of gRPC, and h2spec, a test of servers of HTTP/2. */
+/**
+ * Programs in Go that `.ci/install` builds: grpcurl, a client of gRPC; grpc-go, which is
+ * `grpc-go/main.go`; h2spec, a test of servers of HTTP/2; and actionlint, a judge of workflows.
+ */
 
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { lacks } from "./needs.ts";
 
-type GoProgram = "grpcurl" | "h2spec";
+type GoProgram = "actionlint" | "grpcurl" | "grpc-go" | "h2spec";
 
 /** Path of a program. */
 export function goProgram(name: GoProgram): string {

@@ -156,7 +156,7 @@ async function onTerminal(path: string, sandbox: Sandbox): Promise<string> {
 
 /** The lines that a terminal shows in the end: a line that was written anew has its last text. */
 function shown(written: string): string[] {
-  const lines = written.split("\r\n").map((line) => Bun.stripANSI(line.slice(line.lastIndexOf("\r") + 1)).trimEnd());
+  const lines = written.split(/\r+\n/).map((line) => Bun.stripANSI(line.slice(line.lastIndexOf("\r") + 1)).trimEnd());
   while (lines[0] === "") lines.shift();
   while (lines.at(-1) === "") lines.pop();
   return lines;

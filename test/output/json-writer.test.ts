@@ -123,6 +123,12 @@ describe("--template", () => {
       "There are: fqn, owner, cache, tags.",
       2,
     ]);
+    expect(await refusal(written({ template: "{{fqn}}" }, [{ fqn: "a" }]))).toEqual([
+      "--template has 'fqn', but the JSON is a list",
+      "{{#.}} and {{/.}} go through it: --template '{{#.}}{{fqn}}\\n{{/.}}'",
+      2,
+    ]);
+    expect(await written({ template: "{{#.}}{{fqn}};{{/.}}" }, [{ fqn: "a" }, { fqn: "b" }])).toBe("a;b;\n");
     expect(await refusal(written({ template: "{{#features}}" }))).toEqual([
       '--template: Unclosed section "features" at 13',
       "The language is Mustache: --template '{{#features}}{{fqn}}\\n{{/features}}'",

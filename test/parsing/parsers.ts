@@ -87,7 +87,13 @@ import { QueryRefused } from "../../src/server/query/refusal.ts";
 import { acceptedEncoding } from "../../src/server/wire/http/content-encoding.ts";
 import { JsonRefused } from "../../src/server/wire/http/json-text.ts";
 import { readTokenRequest, TokenRequestRefused } from "../../src/server/wire/http/token-request.ts";
-import { BodyInvalid, readBulkQueryBody, readExpressionBody, readQueryBody } from "../../src/server/wire/query/query-body.ts";
+import {
+  BodyInvalid,
+  readBulkQueryBody,
+  readExpressionBody,
+  readMultiBody,
+  readQueryBody,
+} from "../../src/server/wire/query/query-body.ts";
 import { parseTemplate, TemplateError } from "../../src/topic-client/template.ts";
 import { removeAtEnd } from "../harness/end-of-process.ts";
 
@@ -640,6 +646,11 @@ export const PARSERS: Readonly<Record<string, Parser>> = {
     pieces: JSON_PIECES,
     refuses: among(BodyInvalid, JsonRefused, QueryRefused),
     parse: (given) => readBulkQueryBody(utf8(given), 2_000_000),
+  },
+  "the body of several queries": {
+    pieces: [...JSON_PIECES, '"queries"'],
+    refuses: among(BodyInvalid, JsonRefused),
+    parse: (given) => readMultiBody(utf8(given)),
   },
   "the body of a query of classes that are not deployed": {
     pieces: [...JSON_PIECES, '"graph"', '"outputs"'],

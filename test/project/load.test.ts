@@ -121,6 +121,12 @@ validation:
 });
 
 describe("190", () => {
+  test("what is said twice, and would do nothing", () =>
+    expectFindings("project: x\n«name»: y\nenvironments: {default: {platform-version: 1, «platform_version»: 2}}\n", [
+      { message: "name: the project has its name from `project` already, and this one would do nothing", label: "a second name" },
+      { message: "environments.default.platform_version: is 'platform-version' once more, which counts", label: "given twice" },
+    ]));
+
   test("unknown keys, with the closest", () =>
     expectFindings("project: x\n«enviroments»: {}\nvalidation: {«features»: []}\n", [
       { message: "enviroments: unknown key; did you mean 'environments'?", label: "unknown key" },

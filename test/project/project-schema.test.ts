@@ -43,6 +43,8 @@ test.each([
   { project: null },
   { project: "" },
   { project: "demo", owners: "a" },
+  { project: "demo", name: "demo" },
+  { project: "demo", environments: { default: { platform_version: 1, "platform-version": 2 } } },
   { project: "demo", environments: [] },
   { project: "demo", environments: { default: { runtime: "3.11" } } },
   { project: "demo", environments: { default: { require: "x" } } },

@@ -1,6 +1,7 @@
 /** The Python client against the real server, on every supported interpreter that is installed. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { updateEntry } from "../../src/config/file.ts";
 import { tempFolder } from "../client/test-context.ts";
@@ -85,3 +86,37 @@ test("the client reads every config file that the command line writes", async ()
     expect(JSON.parse(child.stdout.toString())).toEqual(wanted);
   }
 });
+
+test("in a project's folder the client asks that project, as the command line does", async () => {
+  const folder = tempFolder("svc-second-");
+  writeFileSync(join(folder, "svc.yaml"), "project: second\nenvironments:\n  default: {}\n");
+  const code = "from svc import online\nfrom svc.features import features\n\n\n@features\nclass User:\n    id: int\n    name: str\n";
+  const resolver = '\n\n@online\ndef name(id: User.id) -> User.name:\n    return f"second-{id}"\n';
+  writeFileSync(join(folder, "features.py"), code + resolver);
+  const options = { home: platform.home, env: platform.env, dir: folder };
+  const applied = await runCommand("apply", ["--force", "--await"], options);
+  if (applied.exitCode !== 0) throw new Error(applied.stderr);
+  const listed = await runCommand("environment/list", ["--json"], options);
+  const { environments } = listed.json() as { environments: { id: string; project_name: string }[] };
+  const idIn = (isSecond: boolean) => environments.find((one) => (one.project_name === "second") === isSecond)?.id ?? "none";
+  const [first, second] = [idIn(false), idIn(true)];
+  const script = `
+import asyncio, sys
+from svc.client import AsyncSvcClient, OnlineQueryContext, SvcClient
+async def ask():
+    async with AsyncSvcClient() as client:
+        return (await client.query({"user.id": 1}, ["user.name"]))["user.name"]
+client = SvcClient()
+told = [OnlineQueryContext(environment=name) for name in ("default", *sys.argv[1:])]
+print(client.query({"user.id": 1}, ["user.name"])["user.name"], asyncio.run(ask()), *[client.query({"user.id": 1}, ["user.name"], context=one)["user.name"] for one in told])
+`;
+  const ask = async (cwd: string, more: Record<string, string> = {}): Promise<string> => {
+    const argv = [INTERPRETERS[0]?.path ?? "python3", "-c", script, first, second];
+    const child = Bun.spawn(argv, { cwd, env: { ...env, PYTHONPATH: SDK_ROOT, ...more }, stdout: "pipe", stderr: "pipe" });
+    const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    return stdout + stderr;
+  };
+  expect(await ask(folder)).toBe("second-1 second-1 second-1 user-1 second-1\n");
+  expect(await ask(tempFolder())).toBe("user-1 user-1 user-1 user-1 second-1\n");
+  expect(await ask(folder, { SVC_ENVIRONMENT: first })).toBe("user-1 user-1 second-1 user-1 second-1\n");
+}, 600_000);

@@ -109,6 +109,37 @@ describe("what is sent", () => {
   });
 });
 
+describe("what comes compressed", () => {
+  test("was asked for, and is inflated", async () => {
+    const packed = Bun.gzipSync(JSON.stringify(ANSWER));
+    const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+    using server = peer(() => new Response(packed, { headers }));
+    expect((await server.client().query(QUERY)).data).toEqual({ "user.name": "Ann" });
+    expect(server.calls()[0]?.headers.get("accept-encoding")).toContain("gzip");
+  });
+
+  test("is given up when it comes to more than a client holds", async () => {
+    const part = new Uint8Array(16 * 1024 * 1024);
+    let [sent, isEnded] = [0, false];
+    const endless = () =>
+      new ReadableStream({
+        pull: (controller) => {
+          sent += 1;
+          controller.enqueue(part);
+        },
+        cancel: () => {
+          isEnded = true;
+        },
+      });
+    const own = async (url: string) => (url.endsWith("/token") ? Response.json(TOKEN) : new Response(endless(), { status: 200 }));
+    const client = new SvcClient({ apiServer: "http://peer", clientId: "id", clientSecret: "secret", fetch: own });
+    const error = await client.query(QUERY).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UnexpectedAnswer);
+    expect((error as UnexpectedAnswer).message).toContain("more than 1024 MiB");
+    expect([isEnded, sent < 70]).toEqual([true, true]);
+  });
+});
+
 describe("what is sent again", () => {
   const count = async (answer: Answer, call: (client: SvcClient) => Promise<unknown>, options: SvcClientOptions = {}) => {
     using server = peer(answer);

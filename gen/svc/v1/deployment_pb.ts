@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/deployment.proto.
  */
 export const file_svc_v1_deployment: GenFile = /*@__PURE__*/
-  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCLYAQoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJEicKCG1vbml0b3JzGAQgAygLMhUuc3ZjLnYxLk1vbml0b3JDaGFuZ2USLQoLZXZhbHVhdGlvbnMYBSADKAsyGC5zdmMudjEuRXZhbHVhdGlvbkNoYW5nZSJSCg1Nb25pdG9yQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJVChBFdmFsdWF0aW9uQ2hhbmdlEgwKBG5hbWUYASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSDwoHZGV0YWlscxgDIAMoCSJrCg5SZXNvbHZlckNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSEwoLb2xkX3ZlcnNpb24YAyABKAUSEwoLbmV3X3ZlcnNpb24YBCABKAUicwoNRmVhdHVyZUNoYW5nZRILCgNmcW4YASABKAkSIgoGY2hhbmdlGAIgASgOMhIuc3ZjLnYxLkNoYW5nZUtpbmQSIAoHZmVhdHVyZRgDIAEoCzIPLnN2Yy52MS5GZWF0dXJlEg8KB2RldGFpbHMYBCADKAkiOQoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIOCgZzaGEyNTYYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAyJ4ChRDcmVhdGVVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSCwoDdXJsGAIgASgJEhAKCGNvbXBsZXRlGAMgASgIEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrwDChdDcmVhdGVEZXBsb3ltZW50UmVxdWVzdBIRCgl1cGxvYWRfaWQYASABKAkSDgoGYnJhbmNoGAIgASgJEhIKCm5vX3Byb21vdGUYAyABKAgSDAoEdGFncxgEIAMoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRI/CghtZXRhZGF0YRgGIAMoCzItLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYByABKAkSFgoOcmVwb3NpdG9yeV91cmwYCCABKAkSDQoFcmVzZXQYCSABKAgSDwoHcnVudGltZRgKIAEoCRIUCgxyZXF1aXJlbWVudHMYCyABKAkSFAoMcHJvamVjdF9uYW1lGAwgASgJEhkKEWVudmlyb25tZW50X25hbWVzGA0gAygJEhIKCmJsdWVfZ3JlZW4YDiABKAgSEQoJcHJvZmlsaW5nGA8gASgIEhsKBXZlbnZzGBAgAygLMgwuc3ZjLnYxLlZlbnYaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjsKBFZlbnYSDAoEbmFtZRgBIAEoCRIUCgxyZXF1aXJlbWVudHMYAiABKAkSDwoHcnVudGltZRgDIAEoCSJCChhDcmVhdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50ItUECgpEZXBsb3ltZW50EgoKAmlkGAEgASgJEigKBnN0YXR1cxgCIAEoDjIYLnN2Yy52MS5EZXBsb3ltZW50U3RhdHVzEg4KBmJyYW5jaBgDIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgEIAEoCRIQCghwcm9tb3RlZBgFIAEoCBIMCgR0YWdzGAYgAygJEhMKC2Rlc2NyaXB0aW9uGAcgASgJEjIKCG1ldGFkYXRhGAggAygLMiAuc3ZjLnYxLkRlcGxveW1lbnQuTWV0YWRhdGFFbnRyeRISCgpjaV9qb2JfdXJsGAkgASgJEhYKDnJlcG9zaXRvcnlfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVycm9yGA0gASgJEicKC2RpYWdub3N0aWNzGA4gAygLMhIuc3ZjLnYxLkRpYWdub3N0aWMSCwoDdXJsGA8gASgJEhUKDXNvdXJjZV9zaGEyNTYYECABKAkSDAoEbGl2ZRgRIAEoCBIRCglwcm9maWxpbmcYEiABKAgSGQoRd2FpdHNfZm9yX3RyYWZmaWMYEyABKAgSEwoLYXBwcm92YWxfaWQYFCABKAkSFgoObm90ZWJvb2tfZmlsZXMYFSADKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIi0KFEdldERlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiPwoVR2V0RGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCJKChVEaWZmRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIaChJiYXNlX2RlcGxveW1lbnRfaWQYAiABKAkiPgoWRGlmZkRlcGxveW1lbnRSZXNwb25zZRIkCgRkaWZmGAEgASgLMhYuc3ZjLnYxLkRlcGxveW1lbnREaWZmIjEKGFByb21vdGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJImMKGVByb21vdGVEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50Eh4KFnJlcGxhY2VkX2RlcGxveW1lbnRfaWQYAiABKAkiGwoZUm9sbEJhY2tEZXBsb3ltZW50UmVxdWVzdCJkChpSb2xsQmFja0RlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSHgoWcmVwbGFjZWRfZGVwbG95bWVudF9pZBgCIAEoCSIwChdEZWxldGVEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIkIKGERlbGV0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQiJAoSU3RhcnRCcmFuY2hSZXF1ZXN0Eg4KBmJyYW5jaBgBIAEoCSI9ChNTdGFydEJyYW5jaFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCIlChNEZWxldGVCcmFuY2hSZXF1ZXN0Eg4KBmJyYW5jaBgBIAEoCSI7ChREZWxldGVCcmFuY2hSZXNwb25zZRIOCgZicmFuY2gYASABKAkSEwoLZGVwbG95bWVudHMYAiABKAUiKgoRR2V0UHJvZmlsZVJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSKFAQoSR2V0UHJvZmlsZVJlc3BvbnNlEhUKDWRlcGxveW1lbnRfaWQYASABKAkSKgoJcmVzb2x2ZXJzGAIgAygLMhcuc3ZjLnYxLlJlc29sdmVyUHJvZmlsZRITCgtpbnRlcnZhbF9tcxgDIAEoARIXCg9kcm9wcGVkX3NhbXBsZXMYBCABKAMiWgoPUmVzb2x2ZXJQcm9maWxlEhAKCHJlc29sdmVyGAEgASgJEg8KB3NhbXBsZXMYAiABKAMSJAoGc3RhY2tzGAMgAygLMhQuc3ZjLnYxLlByb2ZpbGVTdGFjayIvCgxQcm9maWxlU3RhY2sSDgoGZnJhbWVzGAEgAygJEg8KB3NhbXBsZXMYAiABKAMiXQoWTGlzdERlcGxveW1lbnRzUmVxdWVzdBIOCgZicmFuY2gYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkSDAoEdGFncxgEIAMoCSJbChdMaXN0RGVwbG95bWVudHNSZXNwb25zZRInCgtkZXBsb3ltZW50cxgBIAMoCzISLnN2Yy52MS5EZXBsb3ltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIvChZXYXRjaERlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiUwoXV2F0Y2hEZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50EhAKCHByb2dyZXNzGAIgASgJIhUKE0xpc3RCcmFuY2hlc1JlcXVlc3QiOAoUTGlzdEJyYW5jaGVzUmVzcG9uc2USIAoIYnJhbmNoZXMYASADKAsyDi5zdmMudjEuQnJhbmNoInsKBkJyYW5jaBIMCgRuYW1lGAEgASgJEg8KB2RlcGxveXMYAiABKAUSNAoQbGFzdF9kZXBsb3llZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoUbGF0ZXN0X2RlcGxveW1lbnRfaWQYBCABKAkiIgoQR2V0U291cmNlUmVxdWVzdBIOCgZ0YXJnZXQYASABKAkiSAoRR2V0U291cmNlUmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50EgsKA3VybBgCIAEoCSpyCgpDaGFuZ2VLaW5kEhsKF0NIQU5HRV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRQ0hBTkdFX0tJTkRfQURERUQQARIXChNDSEFOR0VfS0lORF9DSEFOR0VEEAISFwoTQ0hBTkdFX0tJTkRfUkVNT1ZFRBADKowCChBEZXBsb3ltZW50U3RhdHVzEiEKHURFUExPWU1FTlRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYREVQTE9ZTUVOVF9TVEFUVVNfUVVFVUVEEAESHgoaREVQTE9ZTUVOVF9TVEFUVVNfQlVJTERJTkcQAhIeChpERVBMT1lNRU5UX1NUQVRVU19TVEFSVElORxADEhoKFkRFUExPWU1FTlRfU1RBVFVTX0xJVkUQBBIcChhERVBMT1lNRU5UX1NUQVRVU19GQUlMRUQQBRIeChpERVBMT1lNRU5UX1NUQVRVU19JTkFDVElWRRAGEh0KGURFUExPWU1FTlRfU1RBVFVTX1dBSVRJTkcQBzK+CgoRRGVwbG95bWVudFNlcnZpY2USXAoNVmFsaWRhdGVHcmFwaBIcLnN2Yy52MS5WYWxpZGF0ZUdyYXBoUmVxdWVzdBodLnN2Yy52MS5WYWxpZGF0ZUdyYXBoUmVzcG9uc2UiDpACAYi1GAWQtRiAgIAQEk8KDENyZWF0ZVVwbG9hZBIbLnN2Yy52MS5DcmVhdGVVcGxvYWRSZXF1ZXN0Ghwuc3ZjLnYxLkNyZWF0ZVVwbG9hZFJlc3BvbnNlIgSItRgFEmEKEENyZWF0ZURlcGxveW1lbnQSHy5zdmMudjEuQ3JlYXRlRGVwbG95bWVudFJlcXVlc3QaIC5zdmMudjEuQ3JlYXRlRGVwbG95bWVudFJlc3BvbnNlIgqItRgFkLUYgIBAElUKDUdldERlcGxveW1lbnQSHC5zdmMudjEuR2V0RGVwbG95bWVudFJlcXVlc3QaHS5zdmMudjEuR2V0RGVwbG95bWVudFJlc3BvbnNlIgeQAgGItRgDElgKDkRpZmZEZXBsb3ltZW50Eh0uc3ZjLnYxLkRpZmZEZXBsb3ltZW50UmVxdWVzdBoeLnN2Yy52MS5EaWZmRGVwbG95bWVudFJlc3BvbnNlIgeQAgGItRgDEl4KEVByb21vdGVEZXBsb3ltZW50EiAuc3ZjLnYxLlByb21vdGVEZXBsb3ltZW50UmVxdWVzdBohLnN2Yy52MS5Qcm9tb3RlRGVwbG95bWVudFJlc3BvbnNlIgSItRgFEmEKElJvbGxCYWNrRGVwbG95bWVudBIhLnN2Yy52MS5Sb2xsQmFja0RlcGxveW1lbnRSZXF1ZXN0GiIuc3ZjLnYxLlJvbGxCYWNrRGVwbG95bWVudFJlc3BvbnNlIgSItRgFElsKEERlbGV0ZURlcGxveW1lbnQSHy5zdmMudjEuRGVsZXRlRGVwbG95bWVudFJlcXVlc3QaIC5zdmMudjEuRGVsZXRlRGVwbG95bWVudFJlc3BvbnNlIgSItRgFEk8KDERlbGV0ZUJyYW5jaBIbLnN2Yy52MS5EZWxldGVCcmFuY2hSZXF1ZXN0Ghwuc3ZjLnYxLkRlbGV0ZUJyYW5jaFJlc3BvbnNlIgSItRgFEkwKCkdldFByb2ZpbGUSGS5zdmMudjEuR2V0UHJvZmlsZVJlcXVlc3QaGi5zdmMudjEuR2V0UHJvZmlsZVJlc3BvbnNlIgeQAgGItRgDElsKD0xpc3REZXBsb3ltZW50cxIeLnN2Yy52MS5MaXN0RGVwbG95bWVudHNSZXF1ZXN0Gh8uc3ZjLnYxLkxpc3REZXBsb3ltZW50c1Jlc3BvbnNlIgeQAgGItRgDEl0KD1dhdGNoRGVwbG95bWVudBIeLnN2Yy52MS5XYXRjaERlcGxveW1lbnRSZXF1ZXN0Gh8uc3ZjLnYxLldhdGNoRGVwbG95bWVudFJlc3BvbnNlIgeQAgGItRgDMAESTAoLU3RhcnRCcmFuY2gSGi5zdmMudjEuU3RhcnRCcmFuY2hSZXF1ZXN0Ghsuc3ZjLnYxLlN0YXJ0QnJhbmNoUmVzcG9uc2UiBIi1GAUSUgoMTGlzdEJyYW5jaGVzEhsuc3ZjLnYxLkxpc3RCcmFuY2hlc1JlcXVlc3QaHC5zdmMudjEuTGlzdEJyYW5jaGVzUmVzcG9uc2UiB5ACAYi1GAMSSQoJR2V0U291cmNlEhguc3ZjLnYxLkdldFNvdXJjZVJlcXVlc3QaGS5zdmMudjEuR2V0U291cmNlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
+  fileDesc("ChdzdmMvdjEvZGVwbG95bWVudC5wcm90bxIGc3ZjLnYxIoABChRWYWxpZGF0ZUdyYXBoUmVxdWVzdBINCgVncmFwaBgBIAEoDBIOCgZicmFuY2gYAiABKAkSGAoQd2l0aG91dF9mZWF0dXJlcxgDIAEoCBIUCgxwcm9qZWN0X25hbWUYBCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYBSADKAki0QEKFVZhbGlkYXRlR3JhcGhSZXNwb25zZRInCgtkaWFnbm9zdGljcxgBIAMoCzISLnN2Yy52MS5EaWFnbm9zdGljEiQKBGRpZmYYAiABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYSGQoRbGl2ZV9wcm9qZWN0X25hbWUYAyABKAkSGAoQZW52aXJvbm1lbnRfbmFtZRgEIAEoCRIbChNjcmVhdGVzX2Vudmlyb25tZW50GAUgASgIEhcKD2NyZWF0ZXNfcHJvamVjdBgGIAEoCCKDAgoORGVwbG95bWVudERpZmYSKQoJcmVzb2x2ZXJzGAEgAygLMhYuc3ZjLnYxLlJlc29sdmVyQ2hhbmdlEicKCGZlYXR1cmVzGAIgAygLMhUuc3ZjLnYxLkZlYXR1cmVDaGFuZ2USGgoSYmFzZV9kZXBsb3ltZW50X2lkGAMgASgJEicKCG1vbml0b3JzGAQgAygLMhUuc3ZjLnYxLk1vbml0b3JDaGFuZ2USLQoLZXZhbHVhdGlvbnMYBSADKAsyGC5zdmMudjEuRXZhbHVhdGlvbkNoYW5nZRIpCglmdW5jdGlvbnMYBiADKAsyFi5zdmMudjEuRnVuY3Rpb25DaGFuZ2UiUwoORnVuY3Rpb25DaGFuZ2USDAoEbmFtZRgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBIPCgdkZXRhaWxzGAMgAygJIlIKDU1vbml0b3JDaGFuZ2USDAoEbmFtZRgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBIPCgdkZXRhaWxzGAMgAygJIlUKEEV2YWx1YXRpb25DaGFuZ2USDAoEbmFtZRgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBIPCgdkZXRhaWxzGAMgAygJImsKDlJlc29sdmVyQ2hhbmdlEgsKA2ZxbhgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBITCgtvbGRfdmVyc2lvbhgDIAEoBRITCgtuZXdfdmVyc2lvbhgEIAEoBSJzCg1GZWF0dXJlQ2hhbmdlEgsKA2ZxbhgBIAEoCRIiCgZjaGFuZ2UYAiABKA4yEi5zdmMudjEuQ2hhbmdlS2luZBIgCgdmZWF0dXJlGAMgASgLMg8uc3ZjLnYxLkZlYXR1cmUSDwoHZGV0YWlscxgEIAMoCSI5ChNDcmVhdGVVcGxvYWRSZXF1ZXN0Eg4KBnNoYTI1NhgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgDIngKFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhEKCXVwbG9hZF9pZBgBIAEoCRILCgN1cmwYAiABKAkSEAoIY29tcGxldGUYAyABKAgSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivAMKF0NyZWF0ZURlcGxveW1lbnRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRIOCgZicmFuY2gYAiABKAkSEgoKbm9fcHJvbW90ZRgDIAEoCBIMCgR0YWdzGAQgAygJEhMKC2Rlc2NyaXB0aW9uGAUgASgJEj8KCG1ldGFkYXRhGAYgAygLMi0uc3ZjLnYxLkNyZWF0ZURlcGxveW1lbnRSZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKY2lfam9iX3VybBgHIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgIIAEoCRINCgVyZXNldBgJIAEoCBIPCgdydW50aW1lGAogASgJEhQKDHJlcXVpcmVtZW50cxgLIAEoCRIUCgxwcm9qZWN0X25hbWUYDCABKAkSGQoRZW52aXJvbm1lbnRfbmFtZXMYDSADKAkSEgoKYmx1ZV9ncmVlbhgOIAEoCBIRCglwcm9maWxpbmcYDyABKAgSGwoFdmVudnMYECADKAsyDC5zdmMudjEuVmVudhovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiOwoEVmVudhIMCgRuYW1lGAEgASgJEhQKDHJlcXVpcmVtZW50cxgCIAEoCRIPCgdydW50aW1lGAMgASgJIkIKGENyZWF0ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQi1QQKCkRlcGxveW1lbnQSCgoCaWQYASABKAkSKAoGc3RhdHVzGAIgASgOMhguc3ZjLnYxLkRlcGxveW1lbnRTdGF0dXMSDgoGYnJhbmNoGAMgASgJEhYKDmVudmlyb25tZW50X2lkGAQgASgJEhAKCHByb21vdGVkGAUgASgIEgwKBHRhZ3MYBiADKAkSEwoLZGVzY3JpcHRpb24YByABKAkSMgoIbWV0YWRhdGEYCCADKAsyIC5zdmMudjEuRGVwbG95bWVudC5NZXRhZGF0YUVudHJ5EhIKCmNpX2pvYl91cmwYCSABKAkSFgoOcmVwb3NpdG9yeV91cmwYCiABKAkSLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFZXJyb3IYDSABKAkSJwoLZGlhZ25vc3RpY3MYDiADKAsyEi5zdmMudjEuRGlhZ25vc3RpYxILCgN1cmwYDyABKAkSFQoNc291cmNlX3NoYTI1NhgQIAEoCRIMCgRsaXZlGBEgASgIEhEKCXByb2ZpbGluZxgSIAEoCBIZChF3YWl0c19mb3JfdHJhZmZpYxgTIAEoCBITCgthcHByb3ZhbF9pZBgUIAEoCRIWCg5ub3RlYm9va19maWxlcxgVIAMoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLQoUR2V0RGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSI/ChVHZXREZXBsb3ltZW50UmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50IkoKFURpZmZEZXBsb3ltZW50UmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJEhoKEmJhc2VfZGVwbG95bWVudF9pZBgCIAEoCSI+ChZEaWZmRGVwbG95bWVudFJlc3BvbnNlEiQKBGRpZmYYASABKAsyFi5zdmMudjEuRGVwbG95bWVudERpZmYiMQoYUHJvbW90ZURlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiYwoZUHJvbW90ZURlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSHgoWcmVwbGFjZWRfZGVwbG95bWVudF9pZBgCIAEoCSIbChlSb2xsQmFja0RlcGxveW1lbnRSZXF1ZXN0ImQKGlJvbGxCYWNrRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudBIeChZyZXBsYWNlZF9kZXBsb3ltZW50X2lkGAIgASgJIjAKF0RlbGV0ZURlcGxveW1lbnRSZXF1ZXN0EhUKDWRlcGxveW1lbnRfaWQYASABKAkiQgoYRGVsZXRlRGVwbG95bWVudFJlc3BvbnNlEiYKCmRlcGxveW1lbnQYASABKAsyEi5zdmMudjEuRGVwbG95bWVudCIkChJTdGFydEJyYW5jaFJlcXVlc3QSDgoGYnJhbmNoGAEgASgJIj0KE1N0YXJ0QnJhbmNoUmVzcG9uc2USJgoKZGVwbG95bWVudBgBIAEoCzISLnN2Yy52MS5EZXBsb3ltZW50IiUKE0RlbGV0ZUJyYW5jaFJlcXVlc3QSDgoGYnJhbmNoGAEgASgJIjsKFERlbGV0ZUJyYW5jaFJlc3BvbnNlEg4KBmJyYW5jaBgBIAEoCRITCgtkZXBsb3ltZW50cxgCIAEoBSIqChFHZXRQcm9maWxlUmVxdWVzdBIVCg1kZXBsb3ltZW50X2lkGAEgASgJIoUBChJHZXRQcm9maWxlUmVzcG9uc2USFQoNZGVwbG95bWVudF9pZBgBIAEoCRIqCglyZXNvbHZlcnMYAiADKAsyFy5zdmMudjEuUmVzb2x2ZXJQcm9maWxlEhMKC2ludGVydmFsX21zGAMgASgBEhcKD2Ryb3BwZWRfc2FtcGxlcxgEIAEoAyJaCg9SZXNvbHZlclByb2ZpbGUSEAoIcmVzb2x2ZXIYASABKAkSDwoHc2FtcGxlcxgCIAEoAxIkCgZzdGFja3MYAyADKAsyFC5zdmMudjEuUHJvZmlsZVN0YWNrIi8KDFByb2ZpbGVTdGFjaxIOCgZmcmFtZXMYASADKAkSDwoHc2FtcGxlcxgCIAEoAyJdChZMaXN0RGVwbG95bWVudHNSZXF1ZXN0Eg4KBmJyYW5jaBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIMCgR0YWdzGAQgAygJIlsKF0xpc3REZXBsb3ltZW50c1Jlc3BvbnNlEicKC2RlcGxveW1lbnRzGAEgAygLMhIuc3ZjLnYxLkRlcGxveW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIi8KFldhdGNoRGVwbG95bWVudFJlcXVlc3QSFQoNZGVwbG95bWVudF9pZBgBIAEoCSJTChdXYXRjaERlcGxveW1lbnRSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSEAoIcHJvZ3Jlc3MYAiABKAkiFQoTTGlzdEJyYW5jaGVzUmVxdWVzdCI4ChRMaXN0QnJhbmNoZXNSZXNwb25zZRIgCghicmFuY2hlcxgBIAMoCzIOLnN2Yy52MS5CcmFuY2giewoGQnJhbmNoEgwKBG5hbWUYASABKAkSDwoHZGVwbG95cxgCIAEoBRI0ChBsYXN0X2RlcGxveWVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRsYXRlc3RfZGVwbG95bWVudF9pZBgEIAEoCSIiChBHZXRTb3VyY2VSZXF1ZXN0Eg4KBnRhcmdldBgBIAEoCSJIChFHZXRTb3VyY2VSZXNwb25zZRImCgpkZXBsb3ltZW50GAEgASgLMhIuc3ZjLnYxLkRlcGxveW1lbnQSCwoDdXJsGAIgASgJKnIKCkNoYW5nZUtpbmQSGwoXQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIVChFDSEFOR0VfS0lORF9BRERFRBABEhcKE0NIQU5HRV9LSU5EX0NIQU5HRUQQAhIXChNDSEFOR0VfS0lORF9SRU1PVkVEEAMqjAIKEERlcGxveW1lbnRTdGF0dXMSIQodREVQTE9ZTUVOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhERVBMT1lNRU5UX1NUQVRVU19RVUVVRUQQARIeChpERVBMT1lNRU5UX1NUQVRVU19CVUlMRElORxACEh4KGkRFUExPWU1FTlRfU1RBVFVTX1NUQVJUSU5HEAMSGgoWREVQTE9ZTUVOVF9TVEFUVVNfTElWRRAEEhwKGERFUExPWU1FTlRfU1RBVFVTX0ZBSUxFRBAFEh4KGkRFUExPWU1FTlRfU1RBVFVTX0lOQUNUSVZFEAYSHQoZREVQTE9ZTUVOVF9TVEFUVVNfV0FJVElORxAHMr4KChFEZXBsb3ltZW50U2VydmljZRJcCg1WYWxpZGF0ZUdyYXBoEhwuc3ZjLnYxLlZhbGlkYXRlR3JhcGhSZXF1ZXN0Gh0uc3ZjLnYxLlZhbGlkYXRlR3JhcGhSZXNwb25zZSIOkAIBiLUYBZC1GICAgBASTwoMQ3JlYXRlVXBsb2FkEhsuc3ZjLnYxLkNyZWF0ZVVwbG9hZFJlcXVlc3QaHC5zdmMudjEuQ3JlYXRlVXBsb2FkUmVzcG9uc2UiBIi1GAUSYQoQQ3JlYXRlRGVwbG95bWVudBIfLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVxdWVzdBogLnN2Yy52MS5DcmVhdGVEZXBsb3ltZW50UmVzcG9uc2UiCoi1GAWQtRiAgEASVQoNR2V0RGVwbG95bWVudBIcLnN2Yy52MS5HZXREZXBsb3ltZW50UmVxdWVzdBodLnN2Yy52MS5HZXREZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMSWAoORGlmZkRlcGxveW1lbnQSHS5zdmMudjEuRGlmZkRlcGxveW1lbnRSZXF1ZXN0Gh4uc3ZjLnYxLkRpZmZEZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMSXgoRUHJvbW90ZURlcGxveW1lbnQSIC5zdmMudjEuUHJvbW90ZURlcGxveW1lbnRSZXF1ZXN0GiEuc3ZjLnYxLlByb21vdGVEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSYQoSUm9sbEJhY2tEZXBsb3ltZW50EiEuc3ZjLnYxLlJvbGxCYWNrRGVwbG95bWVudFJlcXVlc3QaIi5zdmMudjEuUm9sbEJhY2tEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSWwoQRGVsZXRlRGVwbG95bWVudBIfLnN2Yy52MS5EZWxldGVEZXBsb3ltZW50UmVxdWVzdBogLnN2Yy52MS5EZWxldGVEZXBsb3ltZW50UmVzcG9uc2UiBIi1GAUSTwoMRGVsZXRlQnJhbmNoEhsuc3ZjLnYxLkRlbGV0ZUJyYW5jaFJlcXVlc3QaHC5zdmMudjEuRGVsZXRlQnJhbmNoUmVzcG9uc2UiBIi1GAUSTAoKR2V0UHJvZmlsZRIZLnN2Yy52MS5HZXRQcm9maWxlUmVxdWVzdBoaLnN2Yy52MS5HZXRQcm9maWxlUmVzcG9uc2UiB5ACAYi1GAMSWwoPTGlzdERlcGxveW1lbnRzEh4uc3ZjLnYxLkxpc3REZXBsb3ltZW50c1JlcXVlc3QaHy5zdmMudjEuTGlzdERlcGxveW1lbnRzUmVzcG9uc2UiB5ACAYi1GAMSXQoPV2F0Y2hEZXBsb3ltZW50Eh4uc3ZjLnYxLldhdGNoRGVwbG95bWVudFJlcXVlc3QaHy5zdmMudjEuV2F0Y2hEZXBsb3ltZW50UmVzcG9uc2UiB5ACAYi1GAMwARJMCgtTdGFydEJyYW5jaBIaLnN2Yy52MS5TdGFydEJyYW5jaFJlcXVlc3QaGy5zdmMudjEuU3RhcnRCcmFuY2hSZXNwb25zZSIEiLUYBRJSCgxMaXN0QnJhbmNoZXMSGy5zdmMudjEuTGlzdEJyYW5jaGVzUmVxdWVzdBocLnN2Yy52MS5MaXN0QnJhbmNoZXNSZXNwb25zZSIHkAIBiLUYAxJJCglHZXRTb3VyY2USGC5zdmMudjEuR2V0U291cmNlUmVxdWVzdBoZLnN2Yy52MS5HZXRTb3VyY2VSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_error, file_svc_v1_graph, file_svc_v1_options]);
 
 /**
  * Request of ValidateGraph.
@@ -261,6 +261,13 @@ export type DeploymentDiff = Message<"svc.v1.DeploymentDiff"> & {
    * @generated from field: repeated svc.v1.EvaluationChange evaluations = 5;
    */
   evaluations: EvaluationChange[];
+
+  /**
+   * Functions that callers run which are added, changed or removed, by name.
+   *
+   * @generated from field: repeated svc.v1.FunctionChange functions = 6;
+   */
+  functions: FunctionChange[];
 };
 
 /**
@@ -303,6 +310,13 @@ export type DeploymentDiffJson = {
    * @generated from field: repeated svc.v1.EvaluationChange evaluations = 5;
    */
   evaluations?: EvaluationChangeJson[];
+
+  /**
+   * Functions that callers run which are added, changed or removed, by name.
+   *
+   * @generated from field: repeated svc.v1.FunctionChange functions = 6;
+   */
+  functions?: FunctionChangeJson[];
 };
 
 /**
@@ -311,6 +325,69 @@ export type DeploymentDiffJson = {
  */
 export const DeploymentDiffSchema: GenMessage<DeploymentDiff, {jsonType: DeploymentDiffJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_deployment, 2);
+
+/**
+ * A change of a function that callers run.
+ *
+ * @generated from message svc.v1.FunctionChange
+ */
+export type FunctionChange = Message<"svc.v1.FunctionChange"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Kind of change.
+   *
+   * @generated from field: svc.v1.ChangeKind change = 2;
+   */
+  change: ChangeKind;
+
+  /**
+   * The changes in words, for example "timeout 60s -> 5m"; empty unless changed.
+   *
+   * @generated from field: repeated string details = 3;
+   */
+  details: string[];
+};
+
+/**
+ * A change of a function that callers run.
+ *
+ * @generated from message svc.v1.FunctionChange
+ */
+export type FunctionChangeJson = {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Kind of change.
+   *
+   * @generated from field: svc.v1.ChangeKind change = 2;
+   */
+  change?: ChangeKindJson;
+
+  /**
+   * The changes in words, for example "timeout 60s -> 5m"; empty unless changed.
+   *
+   * @generated from field: repeated string details = 3;
+   */
+  details?: string[];
+};
+
+/**
+ * Describes the message svc.v1.FunctionChange.
+ * Use `create(FunctionChangeSchema)` to create a new message.
+ */
+export const FunctionChangeSchema: GenMessage<FunctionChange, {jsonType: FunctionChangeJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_deployment, 3);
 
 /**
  * A monitor's change.
@@ -373,7 +450,7 @@ export type MonitorChangeJson = {
  * Use `create(MonitorChangeSchema)` to create a new message.
  */
 export const MonitorChangeSchema: GenMessage<MonitorChange, {jsonType: MonitorChangeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 3);
+  messageDesc(file_svc_v1_deployment, 4);
 
 /**
  * An evaluation's change.
@@ -436,7 +513,7 @@ export type EvaluationChangeJson = {
  * Use `create(EvaluationChangeSchema)` to create a new message.
  */
 export const EvaluationChangeSchema: GenMessage<EvaluationChange, {jsonType: EvaluationChangeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 4);
+  messageDesc(file_svc_v1_deployment, 5);
 
 /**
  * A resolver's change.
@@ -513,7 +590,7 @@ export type ResolverChangeJson = {
  * Use `create(ResolverChangeSchema)` to create a new message.
  */
 export const ResolverChangeSchema: GenMessage<ResolverChange, {jsonType: ResolverChangeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 5);
+  messageDesc(file_svc_v1_deployment, 6);
 
 /**
  * A feature's change.
@@ -590,7 +667,7 @@ export type FeatureChangeJson = {
  * Use `create(FeatureChangeSchema)` to create a new message.
  */
 export const FeatureChangeSchema: GenMessage<FeatureChange, {jsonType: FeatureChangeJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 6);
+  messageDesc(file_svc_v1_deployment, 7);
 
 /**
  * Request of CreateUpload.
@@ -639,7 +716,7 @@ export type CreateUploadRequestJson = {
  * Use `create(CreateUploadRequestSchema)` to create a new message.
  */
 export const CreateUploadRequestSchema: GenMessage<CreateUploadRequest, {jsonType: CreateUploadRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 7);
+  messageDesc(file_svc_v1_deployment, 8);
 
 /**
  * Response of CreateUpload.
@@ -716,7 +793,7 @@ export type CreateUploadResponseJson = {
  * Use `create(CreateUploadResponseSchema)` to create a new message.
  */
 export const CreateUploadResponseSchema: GenMessage<CreateUploadResponse, {jsonType: CreateUploadResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 8);
+  messageDesc(file_svc_v1_deployment, 9);
 
 /**
  * Request of CreateDeployment.
@@ -969,7 +1046,7 @@ export type CreateDeploymentRequestJson = {
  * Use `create(CreateDeploymentRequestSchema)` to create a new message.
  */
 export const CreateDeploymentRequestSchema: GenMessage<CreateDeploymentRequest, {jsonType: CreateDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 9);
+  messageDesc(file_svc_v1_deployment, 10);
 
 /**
  * A set of requirements by which some resolvers run in worker processes of their own.
@@ -1032,7 +1109,7 @@ export type VenvJson = {
  * Use `create(VenvSchema)` to create a new message.
  */
 export const VenvSchema: GenMessage<Venv, {jsonType: VenvJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 10);
+  messageDesc(file_svc_v1_deployment, 11);
 
 /**
  * Response of CreateDeployment.
@@ -1067,7 +1144,7 @@ export type CreateDeploymentResponseJson = {
  * Use `create(CreateDeploymentResponseSchema)` to create a new message.
  */
 export const CreateDeploymentResponseSchema: GenMessage<CreateDeploymentResponse, {jsonType: CreateDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 11);
+  messageDesc(file_svc_v1_deployment, 12);
 
 /**
  * A deployment.
@@ -1386,7 +1463,7 @@ export type DeploymentJson = {
  * Use `create(DeploymentSchema)` to create a new message.
  */
 export const DeploymentSchema: GenMessage<Deployment, {jsonType: DeploymentJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 12);
+  messageDesc(file_svc_v1_deployment, 13);
 
 /**
  * Request of GetDeployment.
@@ -1421,7 +1498,7 @@ export type GetDeploymentRequestJson = {
  * Use `create(GetDeploymentRequestSchema)` to create a new message.
  */
 export const GetDeploymentRequestSchema: GenMessage<GetDeploymentRequest, {jsonType: GetDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 13);
+  messageDesc(file_svc_v1_deployment, 14);
 
 /**
  * Response of GetDeployment.
@@ -1456,7 +1533,7 @@ export type GetDeploymentResponseJson = {
  * Use `create(GetDeploymentResponseSchema)` to create a new message.
  */
 export const GetDeploymentResponseSchema: GenMessage<GetDeploymentResponse, {jsonType: GetDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 14);
+  messageDesc(file_svc_v1_deployment, 15);
 
 /**
  * Request of DiffDeployment.
@@ -1507,7 +1584,7 @@ export type DiffDeploymentRequestJson = {
  * Use `create(DiffDeploymentRequestSchema)` to create a new message.
  */
 export const DiffDeploymentRequestSchema: GenMessage<DiffDeploymentRequest, {jsonType: DiffDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 15);
+  messageDesc(file_svc_v1_deployment, 16);
 
 /**
  * Response of DiffDeployment.
@@ -1544,7 +1621,7 @@ export type DiffDeploymentResponseJson = {
  * Use `create(DiffDeploymentResponseSchema)` to create a new message.
  */
 export const DiffDeploymentResponseSchema: GenMessage<DiffDeploymentResponse, {jsonType: DiffDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 16);
+  messageDesc(file_svc_v1_deployment, 17);
 
 /**
  * Request of PromoteDeployment.
@@ -1579,7 +1656,7 @@ export type PromoteDeploymentRequestJson = {
  * Use `create(PromoteDeploymentRequestSchema)` to create a new message.
  */
 export const PromoteDeploymentRequestSchema: GenMessage<PromoteDeploymentRequest, {jsonType: PromoteDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 17);
+  messageDesc(file_svc_v1_deployment, 18);
 
 /**
  * Response of PromoteDeployment.
@@ -1628,7 +1705,7 @@ export type PromoteDeploymentResponseJson = {
  * Use `create(PromoteDeploymentResponseSchema)` to create a new message.
  */
 export const PromoteDeploymentResponseSchema: GenMessage<PromoteDeploymentResponse, {jsonType: PromoteDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 18);
+  messageDesc(file_svc_v1_deployment, 19);
 
 /**
  * Request of RollBackDeployment.
@@ -1651,7 +1728,7 @@ export type RollBackDeploymentRequestJson = {
  * Use `create(RollBackDeploymentRequestSchema)` to create a new message.
  */
 export const RollBackDeploymentRequestSchema: GenMessage<RollBackDeploymentRequest, {jsonType: RollBackDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 19);
+  messageDesc(file_svc_v1_deployment, 20);
 
 /**
  * Response of RollBackDeployment.
@@ -1700,7 +1777,7 @@ export type RollBackDeploymentResponseJson = {
  * Use `create(RollBackDeploymentResponseSchema)` to create a new message.
  */
 export const RollBackDeploymentResponseSchema: GenMessage<RollBackDeploymentResponse, {jsonType: RollBackDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 20);
+  messageDesc(file_svc_v1_deployment, 21);
 
 /**
  * Request of DeleteDeployment.
@@ -1735,7 +1812,7 @@ export type DeleteDeploymentRequestJson = {
  * Use `create(DeleteDeploymentRequestSchema)` to create a new message.
  */
 export const DeleteDeploymentRequestSchema: GenMessage<DeleteDeploymentRequest, {jsonType: DeleteDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 21);
+  messageDesc(file_svc_v1_deployment, 22);
 
 /**
  * Response of DeleteDeployment.
@@ -1770,7 +1847,7 @@ export type DeleteDeploymentResponseJson = {
  * Use `create(DeleteDeploymentResponseSchema)` to create a new message.
  */
 export const DeleteDeploymentResponseSchema: GenMessage<DeleteDeploymentResponse, {jsonType: DeleteDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 22);
+  messageDesc(file_svc_v1_deployment, 23);
 
 /**
  * Request of StartBranch.
@@ -1805,7 +1882,7 @@ export type StartBranchRequestJson = {
  * Use `create(StartBranchRequestSchema)` to create a new message.
  */
 export const StartBranchRequestSchema: GenMessage<StartBranchRequest, {jsonType: StartBranchRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 23);
+  messageDesc(file_svc_v1_deployment, 24);
 
 /**
  * Response of StartBranch.
@@ -1840,7 +1917,7 @@ export type StartBranchResponseJson = {
  * Use `create(StartBranchResponseSchema)` to create a new message.
  */
 export const StartBranchResponseSchema: GenMessage<StartBranchResponse, {jsonType: StartBranchResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 24);
+  messageDesc(file_svc_v1_deployment, 25);
 
 /**
  * Request of DeleteBranch.
@@ -1875,7 +1952,7 @@ export type DeleteBranchRequestJson = {
  * Use `create(DeleteBranchRequestSchema)` to create a new message.
  */
 export const DeleteBranchRequestSchema: GenMessage<DeleteBranchRequest, {jsonType: DeleteBranchRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 25);
+  messageDesc(file_svc_v1_deployment, 26);
 
 /**
  * Response of DeleteBranch.
@@ -1924,7 +2001,7 @@ export type DeleteBranchResponseJson = {
  * Use `create(DeleteBranchResponseSchema)` to create a new message.
  */
 export const DeleteBranchResponseSchema: GenMessage<DeleteBranchResponse, {jsonType: DeleteBranchResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 26);
+  messageDesc(file_svc_v1_deployment, 27);
 
 /**
  * Request of GetProfile.
@@ -1959,7 +2036,7 @@ export type GetProfileRequestJson = {
  * Use `create(GetProfileRequestSchema)` to create a new message.
  */
 export const GetProfileRequestSchema: GenMessage<GetProfileRequest, {jsonType: GetProfileRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 27);
+  messageDesc(file_svc_v1_deployment, 28);
 
 /**
  * Response of GetProfile.
@@ -2036,7 +2113,7 @@ export type GetProfileResponseJson = {
  * Use `create(GetProfileResponseSchema)` to create a new message.
  */
 export const GetProfileResponseSchema: GenMessage<GetProfileResponse, {jsonType: GetProfileResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 28);
+  messageDesc(file_svc_v1_deployment, 29);
 
 /**
  * What a resolver spent its time on.
@@ -2099,7 +2176,7 @@ export type ResolverProfileJson = {
  * Use `create(ResolverProfileSchema)` to create a new message.
  */
 export const ResolverProfileSchema: GenMessage<ResolverProfile, {jsonType: ResolverProfileJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 29);
+  messageDesc(file_svc_v1_deployment, 30);
 
 /**
  * One stack of calls.
@@ -2148,7 +2225,7 @@ export type ProfileStackJson = {
  * Use `create(ProfileStackSchema)` to create a new message.
  */
 export const ProfileStackSchema: GenMessage<ProfileStack, {jsonType: ProfileStackJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 30);
+  messageDesc(file_svc_v1_deployment, 31);
 
 /**
  * Request of ListDeployments.
@@ -2225,7 +2302,7 @@ export type ListDeploymentsRequestJson = {
  * Use `create(ListDeploymentsRequestSchema)` to create a new message.
  */
 export const ListDeploymentsRequestSchema: GenMessage<ListDeploymentsRequest, {jsonType: ListDeploymentsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 31);
+  messageDesc(file_svc_v1_deployment, 32);
 
 /**
  * Response of ListDeployments.
@@ -2274,7 +2351,7 @@ export type ListDeploymentsResponseJson = {
  * Use `create(ListDeploymentsResponseSchema)` to create a new message.
  */
 export const ListDeploymentsResponseSchema: GenMessage<ListDeploymentsResponse, {jsonType: ListDeploymentsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 32);
+  messageDesc(file_svc_v1_deployment, 33);
 
 /**
  * Request of WatchDeployment.
@@ -2309,7 +2386,7 @@ export type WatchDeploymentRequestJson = {
  * Use `create(WatchDeploymentRequestSchema)` to create a new message.
  */
 export const WatchDeploymentRequestSchema: GenMessage<WatchDeploymentRequest, {jsonType: WatchDeploymentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 33);
+  messageDesc(file_svc_v1_deployment, 34);
 
 /**
  * One state of a watched deployment.
@@ -2360,7 +2437,7 @@ export type WatchDeploymentResponseJson = {
  * Use `create(WatchDeploymentResponseSchema)` to create a new message.
  */
 export const WatchDeploymentResponseSchema: GenMessage<WatchDeploymentResponse, {jsonType: WatchDeploymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 34);
+  messageDesc(file_svc_v1_deployment, 35);
 
 /**
  * Request of ListBranches.
@@ -2383,7 +2460,7 @@ export type ListBranchesRequestJson = {
  * Use `create(ListBranchesRequestSchema)` to create a new message.
  */
 export const ListBranchesRequestSchema: GenMessage<ListBranchesRequest, {jsonType: ListBranchesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 35);
+  messageDesc(file_svc_v1_deployment, 36);
 
 /**
  * Response of ListBranches.
@@ -2418,7 +2495,7 @@ export type ListBranchesResponseJson = {
  * Use `create(ListBranchesResponseSchema)` to create a new message.
  */
 export const ListBranchesResponseSchema: GenMessage<ListBranchesResponse, {jsonType: ListBranchesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 36);
+  messageDesc(file_svc_v1_deployment, 37);
 
 /**
  * A branch: a named, ephemeral line of deployments beside the environment's.
@@ -2495,7 +2572,7 @@ export type BranchJson = {
  * Use `create(BranchSchema)` to create a new message.
  */
 export const BranchSchema: GenMessage<Branch, {jsonType: BranchJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 37);
+  messageDesc(file_svc_v1_deployment, 38);
 
 /**
  * Request of GetSource.
@@ -2532,7 +2609,7 @@ export type GetSourceRequestJson = {
  * Use `create(GetSourceRequestSchema)` to create a new message.
  */
 export const GetSourceRequestSchema: GenMessage<GetSourceRequest, {jsonType: GetSourceRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 38);
+  messageDesc(file_svc_v1_deployment, 39);
 
 /**
  * Response of GetSource.
@@ -2583,7 +2660,7 @@ export type GetSourceResponseJson = {
  * Use `create(GetSourceResponseSchema)` to create a new message.
  */
 export const GetSourceResponseSchema: GenMessage<GetSourceResponse, {jsonType: GetSourceResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_deployment, 39);
+  messageDesc(file_svc_v1_deployment, 40);
 
 /**
  * Kind of a change.

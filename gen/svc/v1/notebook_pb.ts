@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/notebook.proto.
  */
 export const file_svc_v1_notebook: GenFile = /*@__PURE__*/
-  fileDesc("ChVzdmMvdjEvbm90ZWJvb2sucHJvdG8SBnN2Yy52MSL3AQoITm90ZWJvb2sSCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSJgoGa2VybmVsGAQgASgLMhYuc3ZjLnYxLk5vdGVib29rS2VybmVsEhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY2VsbF9jb3VudBgIIAEoBRILCgN1cmwYCSABKAki5QEKDk5vdGVib29rS2VybmVsEiIKBXN0YXRlGAEgASgOMhMuc3ZjLnYxLktlcm5lbFN0YXRlEhUKDWRlcGxveW1lbnRfaWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEgwKBG5vZGUYBCABKAkSDwoHcHJvY2VzcxgFIAEoCRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDZW5kGAggASgJIqECCgxOb3RlYm9va0NlbGwSCgoCaWQYASABKAkSHgoEa2luZBgCIAEoDjIQLnN2Yy52MS5DZWxsS2luZBIOCgZzb3VyY2UYAyABKAkSIAoFc3RhdGUYBCABKA4yES5zdmMudjEuQ2VsbFN0YXRlEhwKD2V4ZWN1dGlvbl9jb3VudBgFIAEoBUgAiAEBEi4KCnN0YXJ0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIjCgdvdXRwdXRzGAggAygLMhIuc3ZjLnYxLkNlbGxPdXRwdXRCEgoQX2V4ZWN1dGlvbl9jb3VudCK4AQoKQ2VsbE91dHB1dBImCgZzdHJlYW0YASABKAsyFC5zdmMudjEuU3RyZWFtT3V0cHV0SAASKAoHZGlzcGxheRgCIAEoCzIVLnN2Yy52MS5EaXNwbGF5T3V0cHV0SAASJwoGcmVzdWx0GAMgASgLMhUuc3ZjLnYxLkRpc3BsYXlPdXRwdXRIABIkCgVlcnJvchgEIAEoCzITLnN2Yy52MS5FcnJvck91dHB1dEgAQgkKB2NvbnRlbnQiKgoMU3RyZWFtT3V0cHV0EgwKBG5hbWUYASABKAkSDAoEdGV4dBgCIAEoCSJrCg1EaXNwbGF5T3V0cHV0Ei0KBGRhdGEYASADKAsyHy5zdmMudjEuRGlzcGxheU91dHB1dC5EYXRhRW50cnkaKwoJRGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiPwoLRXJyb3JPdXRwdXQSDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXRyYWNlYmFjaxgDIAEoCSI9ChRMaXN0Tm90ZWJvb2tzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJVChVMaXN0Tm90ZWJvb2tzUmVzcG9uc2USIwoJbm90ZWJvb2tzGAEgAygLMhAuc3ZjLnYxLk5vdGVib29rEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJVChJHZXROb3RlYm9va1JlcXVlc3QSDAoCaWQYASABKAlIABIPCgV0aXRsZRgCIAEoCUgAEhcKD2luY2x1ZGVfb3V0cHV0cxgDIAEoCEIHCgVuYW1lZCJeChNHZXROb3RlYm9va1Jlc3BvbnNlEiIKCG5vdGVib29rGAEgASgLMhAuc3ZjLnYxLk5vdGVib29rEiMKBWNlbGxzGAIgAygLMhQuc3ZjLnYxLk5vdGVib29rQ2VsbCI7ChVDcmVhdGVOb3RlYm9va1JlcXVlc3QSDQoFdGl0bGUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkiPAoWQ3JlYXRlTm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayIjChVEZWxldGVOb3RlYm9va1JlcXVlc3QSCgoCaWQYASABKAkiPAoWRGVsZXRlTm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayJ5Cg5BZGRDZWxsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIeCgRraW5kGAIgASgOMhAuc3ZjLnYxLkNlbGxLaW5kEg4KBnNvdXJjZRgDIAEoCRIVCghwb3NpdGlvbhgEIAEoBUgAiAEBQgsKCV9wb3NpdGlvbiI1Cg9BZGRDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiRwoPRWRpdENlbGxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg8KB2NlbGxfaWQYAiABKAkSDgoGc291cmNlGAMgASgJIjYKEEVkaXRDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiSQoPTW92ZUNlbGxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg8KB2NlbGxfaWQYAiABKAkSEAoIcG9zaXRpb24YAyABKAUiNwoQTW92ZUNlbGxSZXNwb25zZRIjCgVjZWxscxgBIAMoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiOQoRUmVtb3ZlQ2VsbFJlcXVlc3QSEwoLbm90ZWJvb2tfaWQYASABKAkSDwoHY2VsbF9pZBgCIAEoCSI4ChJSZW1vdmVDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiNgoOUnVuQ2VsbFJlcXVlc3QSEwoLbm90ZWJvb2tfaWQYASABKAkSDwoHY2VsbF9pZBgCIAEoCSJZCg9SdW5DZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwSIgoIbm90ZWJvb2sYAiABKAsyEC5zdmMudjEuTm90ZWJvb2siOAoQV2F0Y2hDZWxsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIPCgdjZWxsX2lkGAIgASgJIm8KEVdhdGNoQ2VsbFJlc3BvbnNlEiIKBGNlbGwYASABKAsyFC5zdmMudjEuTm90ZWJvb2tDZWxsEiMKB291dHB1dHMYAiADKAsyEi5zdmMudjEuQ2VsbE91dHB1dBIRCglyZXN0YXJ0ZWQYAyABKAgiPgoWSW50ZXJydXB0S2VybmVsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIPCgdjZWxsX2lkGAIgASgJIj0KF0ludGVycnVwdEtlcm5lbFJlc3BvbnNlEiIKCG5vdGVib29rGAEgASgLMhAuc3ZjLnYxLk5vdGVib29rIigKEVN0b3BLZXJuZWxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJIjgKElN0b3BLZXJuZWxSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayIjChVFeHBvcnROb3RlYm9va1JlcXVlc3QSCgoCaWQYASABKAkiSwoWRXhwb3J0Tm90ZWJvb2tSZXNwb25zZRINCgVpcHluYhgBIAEoCRIiCghub3RlYm9vaxgCIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayI1ChVJbXBvcnROb3RlYm9va1JlcXVlc3QSDQoFdGl0bGUYASABKAkSDQoFaXB5bmIYAiABKAkiPAoWSW1wb3J0Tm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vaypRCghDZWxsS2luZBIZChVDRUxMX0tJTkRfVU5TUEVDSUZJRUQQABISCg5DRUxMX0tJTkRfQ09ERRABEhYKEkNFTExfS0lORF9NQVJLRE9XThACKrgBCglDZWxsU3RhdGUSGgoWQ0VMTF9TVEFURV9VTlNQRUNJRklFRBAAEhMKD0NFTExfU1RBVEVfSURMRRABEhUKEUNFTExfU1RBVEVfUVVFVUVEEAISFgoSQ0VMTF9TVEFURV9SVU5OSU5HEAMSGAoUQ0VMTF9TVEFURV9TVUNDRUVERUQQBBIVChFDRUxMX1NUQVRFX0ZBSUxFRBAFEhoKFkNFTExfU1RBVEVfSU5URVJSVVBURUQQBiqMAQoLS2VybmVsU3RhdGUSHAoYS0VSTkVMX1NUQVRFX1VOU1BFQ0lGSUVEEAASGQoVS0VSTkVMX1NUQVRFX1NUQVJUSU5HEAESFQoRS0VSTkVMX1NUQVRFX0lETEUQAhIVChFLRVJORUxfU1RBVEVfQlVTWRADEhYKEktFUk5FTF9TVEFURV9FTkRFRBAEMvYICg9Ob3RlYm9va1NlcnZpY2USVQoNTGlzdE5vdGVib29rcxIcLnN2Yy52MS5MaXN0Tm90ZWJvb2tzUmVxdWVzdBodLnN2Yy52MS5MaXN0Tm90ZWJvb2tzUmVzcG9uc2UiB5ACAYi1GAMSTwoLR2V0Tm90ZWJvb2sSGi5zdmMudjEuR2V0Tm90ZWJvb2tSZXF1ZXN0Ghsuc3ZjLnYxLkdldE5vdGVib29rUmVzcG9uc2UiB5ACAYi1GAMSVQoOQ3JlYXRlTm90ZWJvb2sSHS5zdmMudjEuQ3JlYXRlTm90ZWJvb2tSZXF1ZXN0Gh4uc3ZjLnYxLkNyZWF0ZU5vdGVib29rUmVzcG9uc2UiBIi1GAUSVQoORGVsZXRlTm90ZWJvb2sSHS5zdmMudjEuRGVsZXRlTm90ZWJvb2tSZXF1ZXN0Gh4uc3ZjLnYxLkRlbGV0ZU5vdGVib29rUmVzcG9uc2UiBIi1GAUSRgoHQWRkQ2VsbBIWLnN2Yy52MS5BZGRDZWxsUmVxdWVzdBoXLnN2Yy52MS5BZGRDZWxsUmVzcG9uc2UiCoi1GAWQtRiAgCASSQoIRWRpdENlbGwSFy5zdmMudjEuRWRpdENlbGxSZXF1ZXN0Ghguc3ZjLnYxLkVkaXRDZWxsUmVzcG9uc2UiCoi1GAWQtRiAgCASQwoITW92ZUNlbGwSFy5zdmMudjEuTW92ZUNlbGxSZXF1ZXN0Ghguc3ZjLnYxLk1vdmVDZWxsUmVzcG9uc2UiBIi1GAUSSQoKUmVtb3ZlQ2VsbBIZLnN2Yy52MS5SZW1vdmVDZWxsUmVxdWVzdBoaLnN2Yy52MS5SZW1vdmVDZWxsUmVzcG9uc2UiBIi1GAUSQAoHUnVuQ2VsbBIWLnN2Yy52MS5SdW5DZWxsUmVxdWVzdBoXLnN2Yy52MS5SdW5DZWxsUmVzcG9uc2UiBIi1GAUSSwoJV2F0Y2hDZWxsEhguc3ZjLnYxLldhdGNoQ2VsbFJlcXVlc3QaGS5zdmMudjEuV2F0Y2hDZWxsUmVzcG9uc2UiB5ACAYi1GAMwARJYCg9JbnRlcnJ1cHRLZXJuZWwSHi5zdmMudjEuSW50ZXJydXB0S2VybmVsUmVxdWVzdBofLnN2Yy52MS5JbnRlcnJ1cHRLZXJuZWxSZXNwb25zZSIEiLUYBRJJCgpTdG9wS2VybmVsEhkuc3ZjLnYxLlN0b3BLZXJuZWxSZXF1ZXN0Ghouc3ZjLnYxLlN0b3BLZXJuZWxSZXNwb25zZSIEiLUYBRJYCg5FeHBvcnROb3RlYm9vaxIdLnN2Yy52MS5FeHBvcnROb3RlYm9va1JlcXVlc3QaHi5zdmMudjEuRXhwb3J0Tm90ZWJvb2tSZXNwb25zZSIHkAIBiLUYAxJcCg5JbXBvcnROb3RlYm9vaxIdLnN2Yy52MS5JbXBvcnROb3RlYm9va1JlcXVlc3QaHi5zdmMudjEuSW1wb3J0Tm90ZWJvb2tSZXNwb25zZSILiLUYBZC1GICAgBBiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChVzdmMvdjEvbm90ZWJvb2sucHJvdG8SBnN2Yy52MSL3AQoITm90ZWJvb2sSCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSJgoGa2VybmVsGAQgASgLMhYuc3ZjLnYxLk5vdGVib29rS2VybmVsEhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY2VsbF9jb3VudBgIIAEoBRILCgN1cmwYCSABKAki5QEKDk5vdGVib29rS2VybmVsEiIKBXN0YXRlGAEgASgOMhMuc3ZjLnYxLktlcm5lbFN0YXRlEhUKDWRlcGxveW1lbnRfaWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEgwKBG5vZGUYBCABKAkSDwoHcHJvY2VzcxgFIAEoCRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDZW5kGAggASgJIqECCgxOb3RlYm9va0NlbGwSCgoCaWQYASABKAkSHgoEa2luZBgCIAEoDjIQLnN2Yy52MS5DZWxsS2luZBIOCgZzb3VyY2UYAyABKAkSIAoFc3RhdGUYBCABKA4yES5zdmMudjEuQ2VsbFN0YXRlEhwKD2V4ZWN1dGlvbl9jb3VudBgFIAEoBUgAiAEBEi4KCnN0YXJ0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIjCgdvdXRwdXRzGAggAygLMhIuc3ZjLnYxLkNlbGxPdXRwdXRCEgoQX2V4ZWN1dGlvbl9jb3VudCK4AQoKQ2VsbE91dHB1dBImCgZzdHJlYW0YASABKAsyFC5zdmMudjEuU3RyZWFtT3V0cHV0SAASKAoHZGlzcGxheRgCIAEoCzIVLnN2Yy52MS5EaXNwbGF5T3V0cHV0SAASJwoGcmVzdWx0GAMgASgLMhUuc3ZjLnYxLkRpc3BsYXlPdXRwdXRIABIkCgVlcnJvchgEIAEoCzITLnN2Yy52MS5FcnJvck91dHB1dEgAQgkKB2NvbnRlbnQiKgoMU3RyZWFtT3V0cHV0EgwKBG5hbWUYASABKAkSDAoEdGV4dBgCIAEoCSJrCg1EaXNwbGF5T3V0cHV0Ei0KBGRhdGEYASADKAsyHy5zdmMudjEuRGlzcGxheU91dHB1dC5EYXRhRW50cnkaKwoJRGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiPwoLRXJyb3JPdXRwdXQSDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXRyYWNlYmFjaxgDIAEoCSI9ChRMaXN0Tm90ZWJvb2tzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJVChVMaXN0Tm90ZWJvb2tzUmVzcG9uc2USIwoJbm90ZWJvb2tzGAEgAygLMhAuc3ZjLnYxLk5vdGVib29rEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJVChJHZXROb3RlYm9va1JlcXVlc3QSDAoCaWQYASABKAlIABIPCgV0aXRsZRgCIAEoCUgAEhcKD2luY2x1ZGVfb3V0cHV0cxgDIAEoCEIHCgVuYW1lZCJeChNHZXROb3RlYm9va1Jlc3BvbnNlEiIKCG5vdGVib29rGAEgASgLMhAuc3ZjLnYxLk5vdGVib29rEiMKBWNlbGxzGAIgAygLMhQuc3ZjLnYxLk5vdGVib29rQ2VsbCI7ChVDcmVhdGVOb3RlYm9va1JlcXVlc3QSDQoFdGl0bGUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkiPAoWQ3JlYXRlTm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayIjChVEZWxldGVOb3RlYm9va1JlcXVlc3QSCgoCaWQYASABKAkiPAoWRGVsZXRlTm90ZWJvb2tSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayJ5Cg5BZGRDZWxsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIeCgRraW5kGAIgASgOMhAuc3ZjLnYxLkNlbGxLaW5kEg4KBnNvdXJjZRgDIAEoCRIVCghwb3NpdGlvbhgEIAEoBUgAiAEBQgsKCV9wb3NpdGlvbiI1Cg9BZGRDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiRwoPRWRpdENlbGxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg8KB2NlbGxfaWQYAiABKAkSDgoGc291cmNlGAMgASgJIjYKEEVkaXRDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiSQoPTW92ZUNlbGxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJEg8KB2NlbGxfaWQYAiABKAkSEAoIcG9zaXRpb24YAyABKAUiNwoQTW92ZUNlbGxSZXNwb25zZRIjCgVjZWxscxgBIAMoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiOQoRUmVtb3ZlQ2VsbFJlcXVlc3QSEwoLbm90ZWJvb2tfaWQYASABKAkSDwoHY2VsbF9pZBgCIAEoCSI4ChJSZW1vdmVDZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwiNgoOUnVuQ2VsbFJlcXVlc3QSEwoLbm90ZWJvb2tfaWQYASABKAkSDwoHY2VsbF9pZBgCIAEoCSJZCg9SdW5DZWxsUmVzcG9uc2USIgoEY2VsbBgBIAEoCzIULnN2Yy52MS5Ob3RlYm9va0NlbGwSIgoIbm90ZWJvb2sYAiABKAsyEC5zdmMudjEuTm90ZWJvb2siOAoQV2F0Y2hDZWxsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIPCgdjZWxsX2lkGAIgASgJIm8KEVdhdGNoQ2VsbFJlc3BvbnNlEiIKBGNlbGwYASABKAsyFC5zdmMudjEuTm90ZWJvb2tDZWxsEiMKB291dHB1dHMYAiADKAsyEi5zdmMudjEuQ2VsbE91dHB1dBIRCglyZXN0YXJ0ZWQYAyABKAgiPgoWSW50ZXJydXB0S2VybmVsUmVxdWVzdBITCgtub3RlYm9va19pZBgBIAEoCRIPCgdjZWxsX2lkGAIgASgJIj0KF0ludGVycnVwdEtlcm5lbFJlc3BvbnNlEiIKCG5vdGVib29rGAEgASgLMhAuc3ZjLnYxLk5vdGVib29rIigKEVN0b3BLZXJuZWxSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJIjgKElN0b3BLZXJuZWxSZXNwb25zZRIiCghub3RlYm9vaxgBIAEoCzIQLnN2Yy52MS5Ob3RlYm9vayItChZMaXN0SHRtbE91dHB1dHNSZXF1ZXN0EhMKC25vdGVib29rX2lkGAEgASgJIj4KF0xpc3RIdG1sT3V0cHV0c1Jlc3BvbnNlEiMKB291dHB1dHMYASADKAsyEi5zdmMudjEuSHRtbE91dHB1dCI/CgpIdG1sT3V0cHV0Eg8KB2NlbGxfaWQYASABKAkSDQoFaW5kZXgYAiABKAUSEQoEcGF0aBgDIAEoCUIDgAEBIiMKFUV4cG9ydE5vdGVib29rUmVxdWVzdBIKCgJpZBgBIAEoCSJLChZFeHBvcnROb3RlYm9va1Jlc3BvbnNlEg0KBWlweW5iGAEgASgJEiIKCG5vdGVib29rGAIgASgLMhAuc3ZjLnYxLk5vdGVib29rIjUKFUltcG9ydE5vdGVib29rUmVxdWVzdBINCgV0aXRsZRgBIAEoCRINCgVpcHluYhgCIAEoCSI8ChZJbXBvcnROb3RlYm9va1Jlc3BvbnNlEiIKCG5vdGVib29rGAEgASgLMhAuc3ZjLnYxLk5vdGVib29rKlEKCENlbGxLaW5kEhkKFUNFTExfS0lORF9VTlNQRUNJRklFRBAAEhIKDkNFTExfS0lORF9DT0RFEAESFgoSQ0VMTF9LSU5EX01BUktET1dOEAIquAEKCUNlbGxTdGF0ZRIaChZDRUxMX1NUQVRFX1VOU1BFQ0lGSUVEEAASEwoPQ0VMTF9TVEFURV9JRExFEAESFQoRQ0VMTF9TVEFURV9RVUVVRUQQAhIWChJDRUxMX1NUQVRFX1JVTk5JTkcQAxIYChRDRUxMX1NUQVRFX1NVQ0NFRURFRBAEEhUKEUNFTExfU1RBVEVfRkFJTEVEEAUSGgoWQ0VMTF9TVEFURV9JTlRFUlJVUFRFRBAGKowBCgtLZXJuZWxTdGF0ZRIcChhLRVJORUxfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVLRVJORUxfU1RBVEVfU1RBUlRJTkcQARIVChFLRVJORUxfU1RBVEVfSURMRRACEhUKEUtFUk5FTF9TVEFURV9CVVNZEAMSFgoSS0VSTkVMX1NUQVRFX0VOREVEEAQy0wkKD05vdGVib29rU2VydmljZRJVCg1MaXN0Tm90ZWJvb2tzEhwuc3ZjLnYxLkxpc3ROb3RlYm9va3NSZXF1ZXN0Gh0uc3ZjLnYxLkxpc3ROb3RlYm9va3NSZXNwb25zZSIHkAIBiLUYAxJPCgtHZXROb3RlYm9vaxIaLnN2Yy52MS5HZXROb3RlYm9va1JlcXVlc3QaGy5zdmMudjEuR2V0Tm90ZWJvb2tSZXNwb25zZSIHkAIBiLUYAxJVCg5DcmVhdGVOb3RlYm9vaxIdLnN2Yy52MS5DcmVhdGVOb3RlYm9va1JlcXVlc3QaHi5zdmMudjEuQ3JlYXRlTm90ZWJvb2tSZXNwb25zZSIEiLUYBRJVCg5EZWxldGVOb3RlYm9vaxIdLnN2Yy52MS5EZWxldGVOb3RlYm9va1JlcXVlc3QaHi5zdmMudjEuRGVsZXRlTm90ZWJvb2tSZXNwb25zZSIEiLUYBRJGCgdBZGRDZWxsEhYuc3ZjLnYxLkFkZENlbGxSZXF1ZXN0Ghcuc3ZjLnYxLkFkZENlbGxSZXNwb25zZSIKiLUYBZC1GICAIBJJCghFZGl0Q2VsbBIXLnN2Yy52MS5FZGl0Q2VsbFJlcXVlc3QaGC5zdmMudjEuRWRpdENlbGxSZXNwb25zZSIKiLUYBZC1GICAIBJDCghNb3ZlQ2VsbBIXLnN2Yy52MS5Nb3ZlQ2VsbFJlcXVlc3QaGC5zdmMudjEuTW92ZUNlbGxSZXNwb25zZSIEiLUYBRJJCgpSZW1vdmVDZWxsEhkuc3ZjLnYxLlJlbW92ZUNlbGxSZXF1ZXN0Ghouc3ZjLnYxLlJlbW92ZUNlbGxSZXNwb25zZSIEiLUYBRJACgdSdW5DZWxsEhYuc3ZjLnYxLlJ1bkNlbGxSZXF1ZXN0Ghcuc3ZjLnYxLlJ1bkNlbGxSZXNwb25zZSIEiLUYBRJLCglXYXRjaENlbGwSGC5zdmMudjEuV2F0Y2hDZWxsUmVxdWVzdBoZLnN2Yy52MS5XYXRjaENlbGxSZXNwb25zZSIHkAIBiLUYAzABElgKD0ludGVycnVwdEtlcm5lbBIeLnN2Yy52MS5JbnRlcnJ1cHRLZXJuZWxSZXF1ZXN0Gh8uc3ZjLnYxLkludGVycnVwdEtlcm5lbFJlc3BvbnNlIgSItRgFEkkKClN0b3BLZXJuZWwSGS5zdmMudjEuU3RvcEtlcm5lbFJlcXVlc3QaGi5zdmMudjEuU3RvcEtlcm5lbFJlc3BvbnNlIgSItRgFElsKD0xpc3RIdG1sT3V0cHV0cxIeLnN2Yy52MS5MaXN0SHRtbE91dHB1dHNSZXF1ZXN0Gh8uc3ZjLnYxLkxpc3RIdG1sT3V0cHV0c1Jlc3BvbnNlIgeQAgGItRgDElgKDkV4cG9ydE5vdGVib29rEh0uc3ZjLnYxLkV4cG9ydE5vdGVib29rUmVxdWVzdBoeLnN2Yy52MS5FeHBvcnROb3RlYm9va1Jlc3BvbnNlIgeQAgGItRgDElwKDkltcG9ydE5vdGVib29rEh0uc3ZjLnYxLkltcG9ydE5vdGVib29rUmVxdWVzdBoeLnN2Yy52MS5JbXBvcnROb3RlYm9va1Jlc3BvbnNlIguItRgFkLUYgICAEGIGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * A notebook.
@@ -1795,6 +1795,141 @@ export const StopKernelResponseSchema: GenMessage<StopKernelResponse, {jsonType:
   messageDesc(file_svc_v1_notebook, 30);
 
 /**
+ * Request of ListHtmlOutputs.
+ *
+ * @generated from message svc.v1.ListHtmlOutputsRequest
+ */
+export type ListHtmlOutputsRequest = Message<"svc.v1.ListHtmlOutputsRequest"> & {
+  /**
+   * Id of the notebook.
+   *
+   * @generated from field: string notebook_id = 1;
+   */
+  notebookId: string;
+};
+
+/**
+ * Request of ListHtmlOutputs.
+ *
+ * @generated from message svc.v1.ListHtmlOutputsRequest
+ */
+export type ListHtmlOutputsRequestJson = {
+  /**
+   * Id of the notebook.
+   *
+   * @generated from field: string notebook_id = 1;
+   */
+  notebookId?: string;
+};
+
+/**
+ * Describes the message svc.v1.ListHtmlOutputsRequest.
+ * Use `create(ListHtmlOutputsRequestSchema)` to create a new message.
+ */
+export const ListHtmlOutputsRequestSchema: GenMessage<ListHtmlOutputsRequest, {jsonType: ListHtmlOutputsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_notebook, 31);
+
+/**
+ * Response of ListHtmlOutputs.
+ *
+ * @generated from message svc.v1.ListHtmlOutputsResponse
+ */
+export type ListHtmlOutputsResponse = Message<"svc.v1.ListHtmlOutputsResponse"> & {
+  /**
+   * The outputs, in the order of the cells.
+   *
+   * @generated from field: repeated svc.v1.HtmlOutput outputs = 1;
+   */
+  outputs: HtmlOutput[];
+};
+
+/**
+ * Response of ListHtmlOutputs.
+ *
+ * @generated from message svc.v1.ListHtmlOutputsResponse
+ */
+export type ListHtmlOutputsResponseJson = {
+  /**
+   * The outputs, in the order of the cells.
+   *
+   * @generated from field: repeated svc.v1.HtmlOutput outputs = 1;
+   */
+  outputs?: HtmlOutputJson[];
+};
+
+/**
+ * Describes the message svc.v1.ListHtmlOutputsResponse.
+ * Use `create(ListHtmlOutputsResponseSchema)` to create a new message.
+ */
+export const ListHtmlOutputsResponseSchema: GenMessage<ListHtmlOutputsResponse, {jsonType: ListHtmlOutputsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_notebook, 32);
+
+/**
+ * An output that has a form in HTML.
+ *
+ * @generated from message svc.v1.HtmlOutput
+ */
+export type HtmlOutput = Message<"svc.v1.HtmlOutput"> & {
+  /**
+   * Id of the cell.
+   *
+   * @generated from field: string cell_id = 1;
+   */
+  cellId: string;
+
+  /**
+   * Its place among the outputs of the cell, from 0.
+   *
+   * @generated from field: int32 index = 2;
+   */
+  index: number;
+
+  /**
+   * Path at this server that shows it without a token, for one to two hours and as long as the cell
+   * gives the same: a document that runs no scripts, loads nothing and leads nowhere.
+   *
+   * @generated from field: string path = 3;
+   */
+  path: string;
+};
+
+/**
+ * An output that has a form in HTML.
+ *
+ * @generated from message svc.v1.HtmlOutput
+ */
+export type HtmlOutputJson = {
+  /**
+   * Id of the cell.
+   *
+   * @generated from field: string cell_id = 1;
+   */
+  cellId?: string;
+
+  /**
+   * Its place among the outputs of the cell, from 0.
+   *
+   * @generated from field: int32 index = 2;
+   */
+  index?: number;
+
+  /**
+   * Path at this server that shows it without a token, for one to two hours and as long as the cell
+   * gives the same: a document that runs no scripts, loads nothing and leads nowhere.
+   *
+   * @generated from field: string path = 3;
+   */
+  path?: string;
+};
+
+/**
+ * Describes the message svc.v1.HtmlOutput.
+ * Use `create(HtmlOutputSchema)` to create a new message.
+ */
+export const HtmlOutputSchema: GenMessage<HtmlOutput, {jsonType: HtmlOutputJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_notebook, 33);
+
+/**
  * Request of ExportNotebook.
  *
  * @generated from message svc.v1.ExportNotebookRequest
@@ -1827,7 +1962,7 @@ export type ExportNotebookRequestJson = {
  * Use `create(ExportNotebookRequestSchema)` to create a new message.
  */
 export const ExportNotebookRequestSchema: GenMessage<ExportNotebookRequest, {jsonType: ExportNotebookRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 31);
+  messageDesc(file_svc_v1_notebook, 34);
 
 /**
  * Response of ExportNotebook.
@@ -1876,7 +2011,7 @@ export type ExportNotebookResponseJson = {
  * Use `create(ExportNotebookResponseSchema)` to create a new message.
  */
 export const ExportNotebookResponseSchema: GenMessage<ExportNotebookResponse, {jsonType: ExportNotebookResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 32);
+  messageDesc(file_svc_v1_notebook, 35);
 
 /**
  * Request of ImportNotebook.
@@ -1925,7 +2060,7 @@ export type ImportNotebookRequestJson = {
  * Use `create(ImportNotebookRequestSchema)` to create a new message.
  */
 export const ImportNotebookRequestSchema: GenMessage<ImportNotebookRequest, {jsonType: ImportNotebookRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 33);
+  messageDesc(file_svc_v1_notebook, 36);
 
 /**
  * Response of ImportNotebook.
@@ -1960,7 +2095,7 @@ export type ImportNotebookResponseJson = {
  * Use `create(ImportNotebookResponseSchema)` to create a new message.
  */
 export const ImportNotebookResponseSchema: GenMessage<ImportNotebookResponse, {jsonType: ImportNotebookResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_notebook, 34);
+  messageDesc(file_svc_v1_notebook, 37);
 
 /**
  * What a cell is.
@@ -2262,6 +2397,16 @@ export const NotebookService: GenService<{
     methodKind: "unary";
     input: typeof StopKernelRequestSchema;
     output: typeof StopKernelResponseSchema;
+  },
+  /**
+   * The outputs of a notebook that have a form in HTML, with addresses at which a browser shows them.
+   *
+   * @generated from rpc svc.v1.NotebookService.ListHtmlOutputs
+   */
+  listHtmlOutputs: {
+    methodKind: "unary";
+    input: typeof ListHtmlOutputsRequestSchema;
+    output: typeof ListHtmlOutputsResponseSchema;
   },
   /**
    * A notebook as a file of Jupyter, of version 4.5 of its format.

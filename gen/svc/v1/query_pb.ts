@@ -2402,10 +2402,10 @@ export const TraceSpanKindSchema: GenEnum<TraceSpanKind, TraceSpanKindJson> = /*
   enumDesc(file_svc_v1_query, 0);
 
 /**
- * Online queries. The JSON API, `POST /v1/query/online` and `/v1/query/bulk`, takes the same
- * requests in plain JSON; its `context` may name the `environment`, the `branch` and `tags`. When
- * the body and a header name different environments, branches or deployments, the request is
- * INVALID_ARGUMENT.
+ * Online queries. The JSON API, `POST /v1/query/online`, `/v1/query/bulk` and `/v1/query/multi`,
+ * takes the same requests in plain JSON; its `context` may name the `environment`, the `branch` and
+ * `tags`. When the body and a header name different environments, branches or deployments, the
+ * request is INVALID_ARGUMENT.
  *
  * @generated from service svc.v1.QueryService
  */

@@ -8,7 +8,7 @@ import { findProvenance } from "../../deploy/provenance.ts";
 import { validateProject } from "../../deploy/validate.ts";
 import type { Fields } from "../../domain/mcp/json-rpc.ts";
 import { bool, text } from "../../domain/mcp/parameter.ts";
-import { type AnyTool, defineTool, ToolFailure } from "../../domain/mcp/tool.ts";
+import { type AnyTool, defineTool, type Report, ToolFailure } from "../../domain/mcp/tool.ts";
 import { findRule, nearRules } from "../../domain/rules/rules.ts";
 import { formatDiagnostics } from "../../output/diagnostic.ts";
 import { ruleJson } from "../../output/rule-text.ts";
@@ -32,9 +32,9 @@ export function projectTools(context: Context, { diffText, allowsWrites }: Proje
       description:
         "Findings about the project's Python and SQL, each with file, line and what to write instead. Call it after every change, and before you deploy. It imports the project's own code.",
       parameters: { local: bool("whether to check without the server; default false") },
-      call: ({ local = false }, signal) =>
+      call: ({ local = false }, signal, report) =>
         inTurn(async () => {
-          const { said, project } = callContext(context, signal);
+          const { said, project } = callContext(context, signal, report);
           const { diagnostics, source, serverFailure } = await validateProject(project, { remote: !local });
           if (diagnostics.length > 0) return formatDiagnostics(diagnostics, source);
           const asked = serverFailure === undefined ? "" : ` The server was not asked: ${messageOf(serverFailure)}.`;
@@ -58,7 +58,7 @@ export function projectTools(context: Context, { diffText, allowsWrites }: Proje
       title: "Preview a deployment",
       description: "What a deployment of the project would change, compared with what is live. Nothing is deployed.",
       parameters: { branch: text("branch to compare with instead of the environment", { most: 200 }) },
-      call: ({ branch }, signal) => inTurn(() => deployed(context, { branch, dryRun: true, diffText }, signal)),
+      call: ({ branch }, signal, report) => inTurn(() => deployed(context, { branch, dryRun: true, diffText }, signal, report)),
     }),
   ];
   if (!allowsWrites) return reading;
@@ -71,7 +71,8 @@ export function projectTools(context: Context, { diffText, allowsWrites }: Proje
         "Deploys the project to a branch of its own and waits until it answers; query it with the same `branch`. The environment itself stays as it is: a person deploys there.",
       parameters: { branch: text("name of the branch, which is made if there is none", { required: true, most: 200 }) },
       writes: true,
-      call: ({ branch }, signal) => inTurn(() => deployed(context, { branch: namedBranch(branch), dryRun: false, diffText }, signal)),
+      call: ({ branch }, signal, report) =>
+        inTurn(() => deployed(context, { branch: namedBranch(branch), dryRun: false, diffText }, signal, report)),
     }),
   ];
 }
@@ -82,8 +83,13 @@ interface DeployChoice {
   readonly diffText: (plan: Plan) => string;
 }
 
-async function deployed(context: Context, { branch, dryRun, diffText }: DeployChoice, signal: AbortSignal): Promise<string> {
-  const { said, project } = callContext(context, signal);
+async function deployed(
+  context: Context,
+  { branch, dryRun, diffText }: DeployChoice,
+  signal: AbortSignal,
+  report: Report,
+): Promise<string> {
+  const { said, project } = callContext(context, signal, report);
   const { root } = await project.project();
   const provenance = await findProvenance(context, root, { cicdJobUrl: undefined, vcsUrl: undefined });
   const flags = { force: true, await: true, reset: false, noPromote: false, blueGreen: false, profiling: false, dump: false };
@@ -108,16 +114,27 @@ function eventText(event: ApplyEvent, diffText: (plan: Plan) => string): string 
 }
 
 /** A context of one call: the project as it is on the disk now, and what was said meanwhile. */
-function callContext(context: Context, signal: AbortSignal): { readonly project: Context; readonly said: readonly string[] } {
+function callContext(
+  context: Context,
+  signal: AbortSignal,
+  report: Report,
+): { readonly project: Context; readonly said: readonly string[] } {
   const { flags, surroundings, progress } = context;
   const said: string[] = [];
-  const say = (line: string) => void said.push(line);
+  const say = (line: string) => {
+    said.push(line);
+    report(line);
+  };
+  const step: Context["progress"]["step"] = (title, work) => {
+    report(title);
+    return work(report);
+  };
   const loaded = loadProject(flags.dir, { env: surroundings.env, note: say });
   loaded.catch(() => undefined);
   const members: Partial<Context> = {
     signal,
     project: () => loaded,
-    progress: { ...progress, step: (_, work) => work(() => undefined), note: say, warn: say },
+    progress: { ...progress, step, note: say, warn: say },
   };
   const values = Object.entries(members).map(([name, value]) => [name, { value }]);
   return { said, project: Object.create(context, Object.fromEntries(values)) as Context };

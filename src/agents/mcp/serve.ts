@@ -1,7 +1,15 @@
 /** `svc mcp`: the platform and the project of a folder for a coding agent that starts it. */
 
 import type { Context } from "../../context/context.ts";
-import { INSTRUCTIONS, platformResources, platformTools } from "../../contract/platform-tools.ts";
+import { PLATFORM_PROMPTS, PROJECT_PROMPTS } from "../../contract/platform-prompts.ts";
+import {
+  completePlatform,
+  deploymentHints,
+  INSTRUCTIONS,
+  platformResources,
+  platformTools,
+  resourceChanges,
+} from "../../contract/platform-tools.ts";
 import { readGuides } from "../../docs/guide-texts.ts";
 import type { Offer } from "../../domain/mcp/protocol.ts";
 import type { Resources } from "../../domain/mcp/resource.ts";
@@ -31,6 +39,14 @@ export async function serveAgent(context: Context, options: AgentOptions): Promi
     instructions: `${INSTRUCTIONS} ${IN_A_PROJECT}`,
     tools: [...projectTools(context, options), ...platformTools(host)].map(inWords),
     resources: readInWords(platformResources(host)),
+    prompts: [...PROJECT_PROMPTS, ...PLATFORM_PROMPTS],
+    complete: (what, begun, ended) => completePlatform(api, what, begun, ended).catch(toFailure),
+    resourceChanges: (ended) =>
+      resourceChanges(
+        api,
+        deploymentHints(api, (ms) => clock.sleep(ms, ended), ended),
+        ended,
+      ),
     onFault(error) {
       progress.warn(`a tool failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
       return "This is a fault in svc. What it printed on stderr says more.";
@@ -41,7 +57,7 @@ export async function serveAgent(context: Context, options: AgentOptions): Promi
 
 /** The tool whose errors for people are failures in words. */
 function inWords(tool: AnyTool): AnyTool {
-  return { ...tool, call: (args, signal) => tool.call(args, signal).catch(toFailure) };
+  return { ...tool, call: (args, signal, report) => tool.call(args, signal, report).catch(toFailure) };
 }
 
 function readInWords(resources: Resources): Resources {

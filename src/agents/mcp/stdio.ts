@@ -2,12 +2,22 @@
 
 import type { Io } from "../../context/io.ts";
 import { errorMessage, type Fields, isFields, parsed, RPC_CODES, RpcError, type RpcId } from "../../domain/mcp/json-rpc.ts";
-import { answerMessage, type Offer } from "../../domain/mcp/protocol.ts";
+import { answerMessage, type Offer, RESOURCES_CHANGED } from "../../domain/mcp/protocol.ts";
+import { pulse } from "../../domain/mcp/pulse.ts";
 
 /** Longest line that is read, in bytes. */
 const MAX_LINE_BYTES = 1024 * 1024;
 /** Most requests that are worked on at a time; the next line is read when one has ended. */
 const MAX_RUNNING = 8;
+/** Most subscriptions, which do not end by themselves. */
+const MAX_SUBSCRIPTIONS = 8;
+
+/** What is being worked on. */
+interface Work {
+  readonly id: RpcId | undefined;
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
 
 /**
  * Serves the program that started this one, until it closes stdin; then what was asked for is
@@ -15,7 +25,9 @@ const MAX_RUNNING = 8;
  */
 export async function serveStdio(io: Pick<Io, "readChunk" | "writeOut">, offer: Offer, signal: AbortSignal): Promise<void> {
   let writing: Promise<void> = Promise.resolve();
-  const running = new Map<symbol, { readonly id: RpcId | undefined; readonly abort: AbortController; readonly done: Promise<void> }>();
+  const [running, subscriptions] = [new Map<symbol, Work>(), new Map<symbol, Work>()];
+  const ended = new AbortController();
+  let isFollowed = false;
   const send = (message: Fields): Promise<void> => {
     writing = writing.then(() => io.writeOut(`${JSON.stringify(message)}\n`));
     return writing;
@@ -30,18 +42,42 @@ export async function serveStdio(io: Pick<Io, "readChunk" | "writeOut">, offer: 
     }
     const cancelled = cancelledId(message);
     if (cancelled !== undefined) {
-      for (const { id, abort } of running.values()) if (id === cancelled) abort.abort();
+      for (const { id, abort } of [...running.values(), ...subscriptions.values()]) if (id === cancelled) abort.abort();
       return;
     }
+    if (isInitialized(message) && !isFollowed) {
+      isFollowed = true;
+      follow().catch(() => undefined);
+    }
+    const isSubscription = isFields(message) && message.method === "subscriptions/listen";
+    const place = isSubscription ? subscriptions : running;
     const [key, abort] = [Symbol(), new AbortController()];
     const id = isFields(message) ? (message.id as RpcId | undefined) : undefined;
+    if (isSubscription && subscriptions.size >= MAX_SUBSCRIPTIONS) {
+      const refused = new RpcError(RPC_CODES.invalidRequest, `There are ${MAX_SUBSCRIPTIONS} subscriptions, which is the most.`);
+      send(errorMessage(id ?? null, refused)).catch(() => undefined);
+      return;
+    }
+    const link = {
+      signal: AbortSignal.any([signal, ended.signal, abort.signal]),
+      notify: (notification: Fields) => void (abort.signal.aborted || send(notification).catch(() => undefined)),
+      pulse,
+    };
     const work = async () => {
-      const answer = await answerMessage(offer, message, AbortSignal.any([signal, abort.signal]));
+      const answer = await answerMessage(
+        offer,
+        message,
+        isSubscription ? link : { ...link, signal: AbortSignal.any([signal, abort.signal]) },
+      );
       if (answer && !abort.signal.aborted) await send(answer.message);
     };
-    const done = work().finally(() => running.delete(key));
+    const done = work().finally(() => place.delete(key));
     done.catch(() => undefined);
-    running.set(key, { id, abort, done });
+    place.set(key, { id, abort, done });
+  };
+  /** Tells a client that began with a handshake what it did not ask for. */
+  const follow = async (): Promise<void> => {
+    for await (const _ of offer.resourceChanges(AbortSignal.any([signal, ended.signal]))) await send(RESOURCES_CHANGED);
   };
   for await (const line of linesOf(io)) {
     if (line === TOO_LONG) await send(errorMessage(null, tooLong()));
@@ -50,7 +86,14 @@ export async function serveStdio(io: Pick<Io, "readChunk" | "writeOut">, offer: 
     signal.throwIfAborted();
   }
   await Promise.all([...running.values()].map(({ done }) => done));
+  ended.abort();
+  await Promise.all([...subscriptions.values()].map(({ done }) => done));
   await writing;
+}
+
+/** Whether a message says that a handshake is over. */
+function isInitialized(message: unknown): boolean {
+  return isFields(message) && message.method === "notifications/initialized";
 }
 
 function tooLong(): RpcError {

@@ -52,7 +52,11 @@ func (f Feature[T]) Name() string { return f.name }
 // Is gives a query the value of the feature.
 func (f Feature[T]) Is(value T) Input { return Input{f.name, value} }
 
-// Are gives a bulk query the values of the feature, one a row; a single one is for all rows.
+// IsNull gives a query null as the value of the feature.
+func (f Feature[T]) IsNull() Input { return Input{f.name, nil} }
+
+// Are gives a bulk query the values of the feature, one a row; a single one is for all rows. To an
+// upload they are those of its rows.
 func (f Feature[T]) Are(values ...T) Column {
 	column := Column{name: f.name, values: make([]any, len(values))}
 	for i, value := range values {
@@ -60,6 +64,18 @@ func (f Feature[T]) Are(values ...T) Column {
 	}
 	return column
 }
+
+// AreOrNull gives values as Are does; nil stands for null.
+func (f Feature[T]) AreOrNull(values ...*T) Column {
+	column := Column{name: f.name, values: make([]any, len(values))}
+	for i, value := range values {
+		column.values[i] = value
+	}
+	return column
+}
+
+// Origin says where the value in an answer came from; nil unless the query has IncludeMeta.
+func (f Feature[T]) Origin(result *SvcResult) *SvcOrigin { return result.origins[f.name] }
 
 // In is the value in an answer; nil stands for null. The error is an SvcErrorDetail where the
 // feature failed.
@@ -77,7 +93,7 @@ func (f Feature[T]) In(result *SvcResult) (*T, error) {
 // Column is the values in the answer to a bulk query, one a row; nil stands for null and for what
 // failed.
 func (f Feature[T]) Column(result *SvcBulkResult) ([]*T, error) {
-	column, asked := result.columns[f.name]
+	column, asked := result.columns.values[f.name]
 	if !asked {
 		return nil, fmt.Errorf("%s is not among the outputs", f.name)
 	}
@@ -121,8 +137,8 @@ type SvcOptions struct {
 	// Branch and DeploymentID ask a branch or one deployment in place of what is live.
 	Branch       string
 	DeploymentID string
-	// Timeout bounds a call with all of its retries; default a minute. A context with a deadline may
-	// end it sooner.
+	// Timeout bounds a call with all of its retries; default a minute. When it passes, the server
+	// answers with what it has by then. A context with a deadline may end the call sooner.
 	Timeout time.Duration
 	// HTTPClient sends the requests; default one that keeps its connections.
 	HTTPClient *http.Client
@@ -146,6 +162,7 @@ const (
 	mostBytes      = 1 << 30
 	mostTokenBytes = 1 << 20
 	firstPause     = 50 * time.Millisecond
+	graceTime      = time.Second
 	longestPause   = 2 * time.Second
 )
 
@@ -188,7 +205,7 @@ func NewSvcClient(options SvcOptions) (*SvcClient, error) {
 		client.Transport = transport
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	headers := map[string]string{"svc-environment": options.Environment, "svc-branch": options.Branch}
+	headers := map[string]string{"svc-environment": headerText(options.Environment), "svc-branch": headerText(options.Branch)}
 	return &SvcClient{options: options, http: &client, headers: headers}, nil
 }
 
@@ -197,6 +214,8 @@ type SvcQuery struct {
 	Inputs []Input
 	// Outputs are what is asked for; none = what the named query says, or the class of the inputs.
 	Outputs []Output
+	// IncludeMeta keeps where each value came from, for Feature.Origin.
+	IncludeMeta bool
 	SvcQueryOptions
 }
 
@@ -205,6 +224,8 @@ type SvcBulkQuery struct {
 	// Inputs have one value a row, all as many, or one for all rows.
 	Inputs  []Column
 	Outputs []Output
+	// Times are what each row is answered as of, in place of Now.
+	Times []time.Time
 	SvcQueryOptions
 }
 
@@ -220,6 +241,10 @@ type SvcQueryOptions struct {
 	QueryName     string
 	QueryVersion  string
 	CorrelationID string
+	// PlannerOptions change how the server plans the query, by name.
+	PlannerOptions map[string]any
+	// Explain asks for the plan, under SvcMeta.Explanation.
+	Explain bool
 	// Trace keeps the spans of the query, under SvcMeta.TraceID.
 	Trace bool
 }
@@ -233,22 +258,95 @@ type SvcMeta struct {
 	TraceID         string   `json:"trace_id"`
 	DurationSeconds float64  `json:"execution_duration_s"`
 	Warnings        []string `json:"warnings"`
+	// InferredOutputs are the classes that were asked for because the query named no outputs.
+	InferredOutputs []string `json:"inferred_outputs"`
+	Explanation     string   `json:"explain_output"`
+}
+
+// SvcOrigin is where a value came from.
+type SvcOrigin struct {
+	// Resolver is empty for what was given or stored.
+	Resolver string `json:"resolver"`
+	// CacheHit says that the value came from the online store.
+	CacheHit bool `json:"cache_hit"`
 }
 
 // SvcResult is the answer to a query. Features that failed are in Errors; the others have values all
 // the same.
 type SvcResult struct {
-	Errors []SvcErrorDetail
-	Meta   SvcMeta
-	values map[string]any
-	failed map[string]SvcErrorDetail
+	Errors  []SvcErrorDetail
+	Meta    SvcMeta
+	names   []string
+	values  map[string]any
+	failed  map[string]SvcErrorDetail
+	origins map[string]*SvcOrigin
 }
+
+// Names are the features of the answer, in their order.
+func (r *SvcResult) Names() []string { return r.names }
 
 // SvcBulkResult is the answer to a bulk query. Values that failed are in Errors, with their rows.
 type SvcBulkResult struct {
 	Errors  []SvcErrorDetail
 	Meta    SvcMeta
-	columns map[string][]any
+	columns svcColumns
+}
+
+// Names are the features of the answer, in their order.
+func (r *SvcBulkResult) Names() []string { return r.columns.names }
+
+// svcColumns are columns by name, in the order of the answer.
+type svcColumns struct {
+	names  []string
+	values map[string][]any
+}
+
+// UnmarshalJSON reads an object of columns.
+func (c *svcColumns) UnmarshalJSON(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return err
+	}
+	c.values = map[string][]any{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		var column []any
+		if err := decoder.Decode(&column); err != nil {
+			return err
+		}
+		c.names = append(c.names, name.(string))
+		c.values[name.(string)] = column
+	}
+	return nil
+}
+
+// SvcUpload is values of features that were observed elsewhere.
+type SvcUpload struct {
+	// Columns have one value a row, all as many; of each class the primary key too.
+	Columns []Column
+	// Time is when the rows were observed; zero = the feature time of their class, or now.
+	Time time.Time
+	// KnownAt is when they could be known; zero = when they are stored.
+	KnownAt time.Time
+	// Target is "both" (the default), "online" or "offline".
+	Target string
+	// DryRun checks everything and stores nothing.
+	DryRun bool
+}
+
+// SvcUploadResult is what an upload stored.
+type SvcUploadResult struct {
+	Rows          int `json:"rows"`
+	OnlineValues  int `json:"online_values"`
+	OfflineValues int `json:"offline_values"`
+	// DeletedValues were left out, because those of that time were deleted.
+	DeletedValues int `json:"deleted_values"`
+	// ApprovalID is the request that waits before anything is stored; empty = it is stored.
+	ApprovalID string `json:"approval_id"`
 }
 
 // SvcErrorDetail is one error of a query.
@@ -260,7 +358,7 @@ type SvcErrorDetail struct {
 	Hint     string `json:"hint"`
 	Feature  string `json:"feature"`
 	Resolver string `json:"resolver"`
-	// Row is that of a bulk query, from 0.
+	// Row is that of a bulk query, from 0, or of an upload, from 1.
 	Row *int `json:"row"`
 	// Exception is what code of the project raised.
 	Exception *struct {
@@ -317,28 +415,41 @@ func (e *SvcError) Unwrap() error { return e.cause }
 // Query computes or serves features of one row. The error is an *SvcError when the query is refused
 // or nothing answers; what fails while it runs is in the result.
 func (c *SvcClient) Query(ctx context.Context, query SvcQuery) (*SvcResult, error) {
-	inputs := make(map[string]any, len(query.Inputs))
-	for _, input := range query.Inputs {
-		if _, given := inputs[input.name]; given {
-			return nil, fmt.Errorf("svc: the input %s is given twice", input.name)
-		}
-		inputs[input.name] = encodeValue(reflect.ValueOf(input.value))
+	inputs := make(svcObject, len(query.Inputs))
+	for i, input := range query.Inputs {
+		inputs[i] = svcMember{input.name, encodeValue(reflect.ValueOf(input.value))}
+	}
+	if err := inputs.check(); err != nil {
+		return nil, err
 	}
 	var answer struct {
 		Data []struct {
 			Field string          `json:"field"`
 			Value any             `json:"value"`
 			Error *SvcErrorDetail `json:"error"`
+			Meta  *SvcOrigin      `json:"meta"`
 		} `json:"data"`
 		Errors []SvcErrorDetail `json:"errors"`
 		Meta   SvcMeta          `json:"meta"`
 	}
-	if err := c.post(ctx, "/v1/query/online", c.body(inputs, query.Outputs, query.SvcQueryOptions), &answer); err != nil {
+	body := c.body(inputs, query.Outputs, query.SvcQueryOptions)
+	if query.IncludeMeta {
+		body["include_meta"] = true
+	}
+	if err := c.post(ctx, "/v1/query/online", body, true, &answer); err != nil {
 		return nil, err
 	}
-	result := &SvcResult{Errors: answer.Errors, Meta: answer.Meta, values: map[string]any{}, failed: map[string]SvcErrorDetail{}}
+	result := &SvcResult{
+		Errors:  answer.Errors,
+		Meta:    answer.Meta,
+		values:  map[string]any{},
+		failed:  map[string]SvcErrorDetail{},
+		origins: map[string]*SvcOrigin{},
+	}
 	for _, item := range answer.Data {
+		result.names = append(result.names, item.Field)
 		result.values[item.Field] = item.Value
+		result.origins[item.Field] = item.Meta
 		if item.Error != nil {
 			result.failed[item.Field] = *item.Error
 		}
@@ -348,26 +459,104 @@ func (c *SvcClient) Query(ctx context.Context, query SvcQuery) (*SvcResult, erro
 
 // QueryBulk computes or serves features of many rows.
 func (c *SvcClient) QueryBulk(ctx context.Context, query SvcBulkQuery) (*SvcBulkResult, error) {
-	inputs := make(map[string]any, len(query.Inputs))
-	for _, column := range query.Inputs {
-		if _, given := inputs[column.name]; given {
-			return nil, fmt.Errorf("svc: the input %s is given twice", column.name)
+	inputs, err := columnsOf(query.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Data   svcColumns       `json:"data"`
+		Errors []SvcErrorDetail `json:"errors"`
+		Meta   SvcMeta          `json:"meta"`
+	}
+	body := c.body(inputs, query.Outputs, query.SvcQueryOptions)
+	if len(query.Times) > 0 {
+		times := make([]string, len(query.Times))
+		for i, at := range query.Times {
+			times[i] = timeText(at)
 		}
+		body["now"] = times
+	}
+	if err := c.post(ctx, "/v1/query/bulk", body, true, &answer); err != nil {
+		return nil, err
+	}
+	return &SvcBulkResult{Errors: answer.Errors, Meta: answer.Meta, columns: answer.Data}, nil
+}
+
+// UploadFeatures stores values of features. The error is an *SvcError with what is wrong with them;
+// then nothing is stored.
+func (c *SvcClient) UploadFeatures(ctx context.Context, upload SvcUpload) (*SvcUploadResult, error) {
+	columns, err := columnsOf(upload.Columns)
+	if err != nil {
+		return nil, err
+	}
+	body := map[string]any{"columns": columns, "dry_run": upload.DryRun}
+	if upload.Target != "" {
+		body["target"] = upload.Target
+	}
+	for name, at := range map[string]time.Time{"time": upload.Time, "known_at": upload.KnownAt} {
+		if !at.IsZero() {
+			body[name] = timeText(at)
+		}
+	}
+	result := &SvcUploadResult{}
+	// Sent twice, it could ask for two approvals.
+	if err := c.post(ctx, "/v1/features/upload", body, upload.DryRun, result); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+func columnsOf(given []Column) (svcObject, error) {
+	columns := make(svcObject, len(given))
+	for i, column := range given {
 		values := make([]any, len(column.values))
 		for i, value := range column.values {
 			values[i] = encodeValue(reflect.ValueOf(value))
 		}
-		inputs[column.name] = values
+		columns[i] = svcMember{column.name, values}
 	}
-	var answer struct {
-		Data   map[string][]any `json:"data"`
-		Errors []SvcErrorDetail `json:"errors"`
-		Meta   SvcMeta          `json:"meta"`
+	return columns, columns.check()
+}
+
+// svcObject is an object of JSON whose members keep their order.
+type svcObject []svcMember
+
+type svcMember struct {
+	name  string
+	value any
+}
+
+// MarshalJSON writes the members in order.
+func (o svcObject) MarshalJSON() ([]byte, error) {
+	var written bytes.Buffer
+	written.WriteByte('{')
+	for i, member := range o {
+		if i > 0 {
+			written.WriteByte(',')
+		}
+		for _, part := range []any{member.name, member.value} {
+			data, err := json.Marshal(part)
+			if err != nil {
+				return nil, err
+			}
+			written.Write(data)
+			written.WriteByte(':')
+		}
+		written.Truncate(written.Len() - 1)
 	}
-	if err := c.post(ctx, "/v1/query/bulk", c.body(inputs, query.Outputs, query.SvcQueryOptions), &answer); err != nil {
-		return nil, err
+	written.WriteByte('}')
+	return written.Bytes(), nil
+}
+
+func (o svcObject) check() error {
+	seen := make(map[string]bool, len(o))
+	for _, member := range o {
+		if seen[member.name] {
+			return fmt.Errorf("svc: %s is given twice", member.name)
+		}
+		seen[member.name] = true
 	}
-	return &SvcBulkResult{Errors: answer.Errors, Meta: answer.Meta, columns: answer.Data}, nil
+	return nil
 }
 
 // Into sets the members of a row to the values of its class, those of has-one relations included.
@@ -404,7 +593,7 @@ func plant(tree map[string]any, path []string, value any) {
 	tree[path[len(path)-1]] = value
 }
 
-func (c *SvcClient) body(inputs map[string]any, outputs []Output, options SvcQueryOptions) map[string]any {
+func (c *SvcClient) body(inputs svcObject, outputs []Output, options SvcQueryOptions) map[string]any {
 	names := make([]string, len(outputs))
 	for i, output := range outputs {
 		names[i] = output.Name()
@@ -435,10 +624,16 @@ func (c *SvcClient) body(inputs map[string]any, outputs []Output, options SvcQue
 		body["context"] = map[string]any{"tags": options.Tags}
 	}
 	if !options.Now.IsZero() {
-		body["now"] = options.Now.UTC().Format(time.RFC3339Nano)
+		body["now"] = timeText(options.Now)
 	}
 	if len(options.Context) > 0 {
 		body["query_context"] = encodeValue(reflect.ValueOf(options.Context))
+	}
+	if len(options.PlannerOptions) > 0 {
+		body["planner_options"] = options.PlannerOptions
+	}
+	if options.Explain {
+		body["explain"] = true
 	}
 	if options.Trace {
 		body["trace"] = true
@@ -446,15 +641,25 @@ func (c *SvcClient) body(inputs map[string]any, outputs []Output, options SvcQue
 	return body
 }
 
-// post sends a query, again after a pause while the server is not available and there is time.
-func (c *SvcClient) post(ctx context.Context, path string, body map[string]any, answer any) error {
+// call is how a request may be sent: until when, and whether twice has no further effect.
+type call struct {
+	ends       time.Time
+	idempotent bool
+}
+
+// post sends a body, again after a pause while the server is not available and there is time.
+func (c *SvcClient) post(ctx context.Context, path string, body map[string]any, idempotent bool, answer any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("svc: the inputs cannot be sent: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	how := call{time.Now().Add(c.options.Timeout), idempotent}
+	if deadline, bounded := ctx.Deadline(); bounded && deadline.Before(how.ends) {
+		how.ends = deadline
+	}
+	ctx, cancel := context.WithDeadline(ctx, how.ends.Add(graceTime))
 	defer cancel()
-	token, server, err := c.login(ctx, "")
+	token, server, err := c.login(ctx, how.ends, "")
 	if err != nil {
 		return err
 	}
@@ -464,14 +669,14 @@ func (c *SvcClient) post(ctx context.Context, path string, body map[string]any, 
 			headers[name] = value
 		}
 	}
-	failure := c.send(ctx, server+path, "application/json", content, headers, answer)
+	failure := c.send(ctx, how, server+path, "application/json", content, headers, answer)
 	if failure != nil && failure.Status == http.StatusUnauthorized {
-		token, server, err = c.login(ctx, token)
+		token, server, err = c.login(ctx, how.ends, token)
 		if err != nil {
 			return err
 		}
 		headers["authorization"] = "Bearer " + token
-		failure = c.send(ctx, server+path, "application/json", content, headers, answer)
+		failure = c.send(ctx, how, server+path, "application/json", content, headers, answer)
 	}
 	if failure != nil {
 		return failure
@@ -481,7 +686,7 @@ func (c *SvcClient) post(ctx context.Context, path string, body map[string]any, 
 
 // login is the token that is known, and the address of the server for queries; with a refused one, or
 // one that is about to expire, it exchanges the client's credentials.
-func (c *SvcClient) login(ctx context.Context, refused string) (token, server string, err error) {
+func (c *SvcClient) login(ctx context.Context, ends time.Time, refused string) (token, server string, err error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.token != "" && c.token != refused && time.Now().Before(c.refreshAt) {
@@ -500,7 +705,7 @@ func (c *SvcClient) login(ctx context.Context, refused string) (token, server st
 		Engines            map[string]string `json:"engines"`
 	}
 	server = c.options.APIServer
-	failure := c.send(ctx, server+"/v1/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode()), nil, &grant)
+	failure := c.send(ctx, call{ends, true}, server+"/v1/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode()), nil, &grant)
 	if failure != nil {
 		if failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnauthorized {
 			failure.Code = CodeUnauthenticated
@@ -526,15 +731,15 @@ func (c *SvcClient) login(ctx context.Context, refused string) (token, server st
 	return c.token, c.queries, nil
 }
 
-func (c *SvcClient) send(ctx context.Context, address, kind string, content []byte, headers map[string]string, answer any) *SvcError {
+func (c *SvcClient) send(ctx context.Context, how call, address, kind string, content []byte, headers map[string]string, answer any) *SvcError {
 	pause := firstPause
 	for {
-		failure, wait := c.try(ctx, address, kind, content, headers, answer)
-		if failure == nil || failure.Code != CodeUnavailable {
+		failure, outcome := c.try(ctx, how.ends, address, kind, content, headers, answer)
+		if failure == nil || failure.Code != CodeUnavailable || !(how.idempotent || outcome.untouched) {
 			return failure
 		}
-		wait = max(wait, pause/2+time.Duration(rand.Int63n(int64(pause/2)+1)))
-		if deadline, bounded := ctx.Deadline(); bounded && time.Until(deadline) <= wait {
+		wait := max(outcome.wait, pause/2+time.Duration(rand.Int63n(int64(pause/2)+1)))
+		if time.Until(how.ends) <= wait {
 			return failure
 		}
 		timer := time.NewTimer(wait)
@@ -548,42 +753,49 @@ func (c *SvcClient) send(ctx context.Context, address, kind string, content []by
 	}
 }
 
-// try sends a request once. The length of time is the pause that the server asks for.
-func (c *SvcClient) try(ctx context.Context, address, kind string, content []byte, headers map[string]string, answer any) (*SvcError, time.Duration) {
+// outcome is what a failed attempt means for the next one: the pause that the server asks for, and
+// whether the request has certainly had no effect.
+type outcome struct {
+	wait      time.Duration
+	untouched bool
+}
+
+// try sends a request once.
+func (c *SvcClient) try(ctx context.Context, ends time.Time, address, kind string, content []byte, headers map[string]string, answer any) (*SvcError, outcome) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(content))
 	if err != nil {
-		return &SvcError{Code: CodeInvalidArgument, Message: err.Error(), cause: err}, 0
+		return &SvcError{Code: CodeInvalidArgument, Message: err.Error(), cause: err}, outcome{}
 	}
 	request.Header.Set("content-type", kind)
 	request.Header.Set("accept", "application/json")
-	if deadline, bounded := ctx.Deadline(); bounded {
-		request.Header.Set("connect-timeout-ms", strconv.FormatInt(max(1, time.Until(deadline).Milliseconds()), 10))
-	}
+	request.Header.Set("connect-timeout-ms", strconv.FormatInt(max(1, time.Until(ends).Milliseconds()), 10))
 	for name, value := range headers {
 		request.Header.Set(name, value)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return unanswered(ctx, address, err), 0
+		var broken *net.OpError
+		return unanswered(ctx, address, err), outcome{untouched: errors.As(err, &broken) && broken.Op == "dial"}
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(response.Body, mostBytes+1))
 	if err != nil {
-		return unanswered(ctx, address, err), 0
+		return unanswered(ctx, address, err), outcome{}
 	}
 	if len(data) > mostBytes {
-		return &SvcError{Code: CodeUnexpectedAnswer, Message: address + " answered with more than 1 GiB", Status: response.StatusCode}, 0
+		return &SvcError{Code: CodeUnexpectedAnswer, Message: address + " answered with more than 1 GiB", Status: response.StatusCode}, outcome{}
 	}
 	if response.StatusCode != http.StatusOK {
-		return refusal(address, response, data), retryAfter(response.Header.Get("retry-after"))
+		wait, asked := retryAfter(response.Header.Get("retry-after"))
+		return refusal(address, response, data), outcome{wait, asked}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	if err := decoder.Decode(answer); err != nil {
 		text := address + " answered with what is no JSON: is it an svc server?"
-		return &SvcError{Code: CodeUnexpectedAnswer, Message: text, Status: response.StatusCode, cause: err}, 0
+		return &SvcError{Code: CodeUnexpectedAnswer, Message: text, Status: response.StatusCode, cause: err}, outcome{}
 	}
-	return nil, 0
+	return nil, outcome{}
 }
 
 func unanswered(ctx context.Context, address string, err error) *SvcError {
@@ -622,15 +834,30 @@ func refusal(address string, response *http.Response, data []byte) *SvcError {
 	return failure
 }
 
-func retryAfter(header string) time.Duration {
+func retryAfter(header string) (wait time.Duration, asked bool) {
 	if seconds, err := strconv.ParseFloat(header, 64); err == nil && seconds >= 0 && seconds < 3600 {
-		return time.Duration(seconds * float64(time.Second))
+		return time.Duration(seconds * float64(time.Second)), true
 	}
 	if at, err := http.ParseTime(header); err == nil {
-		return max(0, time.Until(at))
+		return max(0, time.Until(at)), true
 	}
-	return 0
+	return 0, false
 }
+
+// headerText is a text as headers can have it: what is not ASCII, and %, as in a URL.
+func headerText(text string) string {
+	var written strings.Builder
+	for _, b := range []byte(text) {
+		if b > ' ' && b < 0x7f && b != '%' {
+			written.WriteByte(b)
+		} else {
+			fmt.Fprintf(&written, "%%%02X", b)
+		}
+	}
+	return written.String()
+}
+
+func timeText(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
 func serverAddress(given string) (string, error) {
 	if given == "" {
@@ -669,9 +896,13 @@ func encodeValue(value reflect.Value) any {
 	}
 	switch value.Type() {
 	case typeTime:
-		return value.Interface().(time.Time).UTC().Format(time.RFC3339Nano)
+		return timeText(value.Interface().(time.Time))
 	case typeDuration:
-		return json.Number(strconv.FormatFloat(time.Duration(value.Int()).Seconds(), 'f', -1, 64))
+		sign, micros := "", time.Duration(value.Int()).Round(time.Microsecond).Microseconds()
+		if micros < 0 {
+			sign, micros = "-", -micros
+		}
+		return fmt.Sprintf("%s%d.%06ds", sign, micros/1e6, micros%1e6)
 	case typeBytes:
 		return base64.StdEncoding.EncodeToString(value.Bytes())
 	}

@@ -3,8 +3,10 @@ package features;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
@@ -16,6 +18,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -29,6 +32,9 @@ public final class SvcClient {
   private static final int MOST_BYTES = 1 << 30;
   private static final long FIRST_PAUSE_MS = 50;
   private static final long LONGEST_PAUSE_MS = 2000;
+
+  /** Time beyond the end of a call in which the server can still answer with what it has. */
+  private static final long GRACE_MS = 1000;
 
   private final Options options;
   private final String server;
@@ -102,7 +108,10 @@ public final class SvcClient {
       return this;
     }
 
-    /** The longest time of a call with all of its retries; default a minute. */
+    /**
+     * The longest time of a call with all of its retries; default a minute. When it passes, the
+     * server answers with what it has by then.
+     */
     public Options timeout(Duration timeout) {
       if (timeout.isNegative() || timeout.isZero()) {
         throw new IllegalArgumentException("a timeout is above zero, not " + timeout);
@@ -179,6 +188,24 @@ public final class SvcClient {
       return self();
     }
 
+    /** Changes how the server plans the query. */
+    public Self plannerOptions(Map<String, ?> options) {
+      more.put("planner_options", options);
+      return self();
+    }
+
+    /** Asks for the plan, which `explanation` of the answer gives. */
+    public Self explain() {
+      more.put("explain", true);
+      return self();
+    }
+
+    /** Keeps the spans of the query, under `traceId` of the answer. */
+    public Self trace() {
+      more.put("trace", true);
+      return self();
+    }
+
     Map<String, Object> body(String deploymentId) {
       Map<String, Object> body = new LinkedHashMap<>(more);
       body.put("inputs", inputs);
@@ -199,6 +226,12 @@ public final class SvcClient {
       return this;
     }
 
+    /** Keeps where each value came from, for `Result.origin`. */
+    public Query includeMeta() {
+      more.put("include_meta", true);
+      return this;
+    }
+
     @Override
     Query self() {
       return this;
@@ -213,9 +246,78 @@ public final class SvcClient {
       return this;
     }
 
+    /** The time to answer each row as of. */
+    public BulkQuery now(List<Instant> times) {
+      more.put("now", SvcJson.encode(times));
+      return this;
+    }
+
     @Override
     BulkQuery self() {
       return this;
+    }
+  }
+
+  /** Values of features that were observed elsewhere and are to be stored. */
+  public static final class Upload {
+    private final Map<String, Object> columns = new LinkedHashMap<>();
+    private final Map<String, Object> more = new LinkedHashMap<>();
+
+    /** Gives the values of a feature, one a row; of each class the primary key too. */
+    public <T> Upload column(Feature<T> feature, List<? extends T> values) {
+      if (columns.put(feature.name(), SvcJson.encode(values)) != null) {
+        throw new IllegalArgumentException("the column " + feature.name() + " is given twice");
+      }
+      return this;
+    }
+
+    /** When the rows were observed; else the feature time of their class, or now. */
+    public Upload time(Instant time) {
+      more.put("time", time.toString());
+      return this;
+    }
+
+    /** When the rows could be known; else when they are stored. */
+    public Upload knownAt(Instant time) {
+      more.put("known_at", time.toString());
+      return this;
+    }
+
+    /** Where values go: "both" (the default), "online" or "offline". */
+    public Upload target(String target) {
+      more.put("target", target);
+      return this;
+    }
+
+    /** Checks everything and stores nothing. */
+    public Upload dryRun() {
+      more.put("dry_run", true);
+      return this;
+    }
+  }
+
+  /** What an upload stored. */
+  public static final class UploadResult {
+    public final int rows;
+    public final int onlineValues;
+    public final int offlineValues;
+
+    /** Values that were left out, because those of that time were deleted. */
+    public final int deletedValues;
+
+    /** The request for approval that waits before anything is stored; null when it is stored. */
+    public final String approvalId;
+
+    private UploadResult(Map<?, ?> json) {
+      this.rows = number(json, "rows");
+      this.onlineValues = number(json, "online_values");
+      this.offlineValues = number(json, "offline_values");
+      this.deletedValues = number(json, "deleted_values");
+      this.approvalId = text(json, "approval_id");
+    }
+
+    private static int number(Map<?, ?> json, String name) {
+      return json.get(name) instanceof BigDecimal ? ((BigDecimal) json.get(name)).intValue() : 0;
     }
   }
 
@@ -231,8 +333,11 @@ public final class SvcClient {
     public final String feature;
     public final String resolver;
 
-    /** The row of a bulk query, from 0. */
+    /** The row of a bulk query, from 0, or of an upload, from 1. */
     public final Integer row;
+
+    /** The class of the exception that code of the project raised. */
+    public final String exception;
 
     private ErrorDetail(Map<?, ?> json) {
       this.code = text(json, "code");
@@ -243,6 +348,7 @@ public final class SvcClient {
       this.resolver = text(json, "resolver");
       Object at = json.get("row");
       this.row = at instanceof BigDecimal ? Integer.valueOf(((BigDecimal) at).intValue()) : null;
+      this.exception = json.get("exception") instanceof Map ? text((Map<?, ?>) json.get("exception"), "kind") : null;
     }
 
     @Override
@@ -274,17 +380,65 @@ public final class SvcClient {
     public String deploymentId() {
       return text(meta, "deployment_id");
     }
+
+    /** The plan; null unless the query asked for it. */
+    public String explanation() {
+      return text(meta, "explain_output");
+    }
+
+    /** The id of the trace; null unless the query asked for it. */
+    public String traceId() {
+      return text(meta, "trace_id");
+    }
+
+    /** The classes that were asked for because the query named no outputs. */
+    public List<String> inferredOutputs() {
+      List<String> names = new ArrayList<>();
+      for (Object name : meta.get("inferred_outputs") instanceof List ? (List<?>) meta.get("inferred_outputs") : List.of()) {
+        names.add(String.valueOf(name));
+      }
+      return names;
+    }
+  }
+
+  /** Where a value came from. */
+  public static final class Origin {
+    /** Empty for what was given or stored. */
+    public final String resolver;
+
+    /** Whether the value came from the online store. */
+    public final boolean cacheHit;
+
+    private Origin(Map<?, ?> json) {
+      this.resolver = text(json, "resolver") == null ? "" : text(json, "resolver");
+      this.cacheHit = Boolean.TRUE.equals(json.get("cache_hit"));
+    }
   }
 
   /** The answer to a query. */
   public static final class Result extends Answer {
     private final Map<String, Object> values = new LinkedHashMap<>();
+    private final Map<String, Origin> origins = new LinkedHashMap<>();
 
     private Result(Map<?, ?> json) {
       super(json);
       for (Object item : json.get("data") instanceof List ? (List<?>) json.get("data") : List.of()) {
-        values.put(text((Map<?, ?>) item, "field"), ((Map<?, ?>) item).get("value"));
+        String name = text((Map<?, ?>) item, "field");
+        values.put(name, ((Map<?, ?>) item).get("value"));
+        if (((Map<?, ?>) item).get("meta") instanceof Map) {
+          origins.put(name, new Origin((Map<?, ?>) ((Map<?, ?>) item).get("meta")));
+        }
       }
+    }
+
+    /** The features of the answer, in their order. */
+    public List<String> names() {
+      return new ArrayList<>(values.keySet());
+    }
+
+    /** Where a value came from; null unless the query has `includeMeta`. */
+    public Origin origin(Feature<?> feature) {
+      return origins.get(feature.name());
     }
 
     Object value(String name) {
@@ -324,6 +478,11 @@ public final class SvcClient {
       }
     }
 
+    /** The features of the answer, in their order. */
+    public List<String> names() {
+      return new ArrayList<>(columns.keySet());
+    }
+
     List<?> column(String name) {
       return (List<?>) asked(columns, name);
     }
@@ -334,26 +493,35 @@ public final class SvcClient {
    * answers; what fails while it runs is in the result.
    */
   public Result query(Query query) {
-    return new Result(post("/v1/query/online", query.body(options.deploymentId)));
+    return new Result(post("/v1/query/online", query.body(options.deploymentId), true));
   }
 
   /** Computes or serves features of many rows. Throws SvcException, as `query` does. */
   public BulkResult queryBulk(BulkQuery query) {
-    return new BulkResult(post("/v1/query/bulk", query.body(options.deploymentId)));
+    return new BulkResult(post("/v1/query/bulk", query.body(options.deploymentId), true));
   }
 
-  private Map<?, ?> post(String path, Map<String, Object> body) {
+  /** Stores values. Throws SvcException with what is wrong with them; then nothing is stored. */
+  public UploadResult uploadFeatures(Upload upload) {
+    Map<String, Object> body = new LinkedHashMap<>(upload.more);
+    body.put("columns", upload.columns);
+    // Sent twice, it could ask for two approvals.
+    return new UploadResult(post("/v1/features/upload", body, upload.more.containsKey("dry_run")));
+  }
+
+  /** idempotent: whether it has no further effect when it is sent twice. */
+  private Map<?, ?> post(String path, Map<String, Object> body, boolean idempotent) {
     long deadline = System.nanoTime() + options.timeout.toNanos();
     String content = SvcJson.write(body);
     String[] login = login(deadline, null);
     try {
-      return send(login[1] + path, "application/json", content, login[0], deadline);
+      return send(login[1] + path, content, login[0], deadline, idempotent);
     } catch (SvcException refused) {
       if (refused.status() != 401) {
         throw refused;
       }
       login = login(deadline, login[0]);
-      return send(login[1] + path, "application/json", content, login[0], deadline);
+      return send(login[1] + path, content, login[0], deadline, idempotent);
     }
   }
 
@@ -366,7 +534,7 @@ public final class SvcClient {
       credentials.put("client_secret", options.clientSecret);
       Map<?, ?> grant;
       try {
-        grant = send(server + "/v1/oauth/token", "application/json", SvcJson.write(credentials), null, deadline);
+        grant = send(server + "/v1/oauth/token", SvcJson.write(credentials), null, deadline, true);
       } catch (SvcException error) {
         boolean isRefusal = error.status() == 400 || error.status() == 401;
         String code = isRefusal ? "unauthenticated" : error.code();
@@ -397,25 +565,29 @@ public final class SvcClient {
   }
 
   /** Sends a request, again after a pause while the server is not available and there is time. */
-  private Map<?, ?> send(String address, String kind, String content, String bearer, long deadline) {
+  private Map<?, ?> send(String address, String content, String bearer, long deadline, boolean idempotent) {
     long pause = FIRST_PAUSE_MS;
     while (true) {
-      long wait;
+      long wait = 0;
+      boolean isUntouched;
       SvcException failure;
       try {
-        HttpResponse<byte[]> response = exchange(address, kind, content, bearer, deadline);
+        HttpResponse<byte[]> response = exchange(address, content, bearer, deadline);
         if (response.statusCode() == 200) {
           return object(address, response);
         }
         failure = refusal(address, response);
-        wait = response.headers().firstValue("retry-after").map(SvcClient::seconds).orElse(0L);
+        Optional<String> asked = response.headers().firstValue("retry-after");
+        isUntouched = asked.isPresent();
+        wait = asked.map(SvcClient::seconds).orElse(0L);
       } catch (SvcException unanswered) {
         failure = unanswered;
-        wait = 0;
+        isUntouched =
+            failure.getCause() instanceof ConnectException || failure.getCause() instanceof HttpConnectTimeoutException;
       }
       wait = Math.max(wait, pause / 2 + ThreadLocalRandom.current().nextLong(pause / 2 + 1));
       long left = (deadline - System.nanoTime()) / 1_000_000;
-      if (!failure.code().equals("unavailable") || left <= wait) {
+      if (!failure.code().equals("unavailable") || left <= wait || !(idempotent || isUntouched)) {
         throw failure;
       }
       try {
@@ -428,26 +600,26 @@ public final class SvcClient {
     }
   }
 
-  private HttpResponse<byte[]> exchange(String address, String kind, String content, String bearer, long deadline) {
+  private HttpResponse<byte[]> exchange(String address, String content, String bearer, long deadline) {
     long left = Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(address))
-            .header("content-type", kind)
+            .header("content-type", "application/json")
             .header("accept", "application/json")
             .header("connect-timeout-ms", String.valueOf(left))
             .POST(HttpRequest.BodyPublishers.ofString(content));
     if (bearer != null) {
       request.header("authorization", "Bearer " + bearer);
       if (!options.environment.isEmpty()) {
-        request.header("svc-environment", options.environment);
+        request.header("svc-environment", headerText(options.environment));
       }
       if (!options.branch.isEmpty()) {
-        request.header("svc-branch", options.branch);
+        request.header("svc-branch", headerText(options.branch));
       }
     }
     CompletableFuture<HttpResponse<byte[]>> answer = http.sendAsync(request.build(), info -> new Bounded());
     try {
-      return answer.get(left, TimeUnit.MILLISECONDS);
+      return answer.get(left + GRACE_MS, TimeUnit.MILLISECONDS);
     } catch (TimeoutException error) {
       answer.cancel(true);
       throw new SvcException("deadline_exceeded", address + " did not answer in time", 0, List.of(), error);
@@ -515,6 +687,16 @@ public final class SvcClient {
 
   private static long seconds(String header) {
     return header.matches("\\d{1,4}") ? Long.parseLong(header) * 1000 : 0;
+  }
+
+  /** A text as headers can have it: what is not ASCII, and %, as in a URL. */
+  private static String headerText(String text) {
+    StringBuilder written = new StringBuilder();
+    for (byte b : text.getBytes(StandardCharsets.UTF_8)) {
+      boolean isPlain = b > ' ' && b < 0x7f && b != '%';
+      written.append(isPlain ? String.valueOf((char) b) : String.format("%%%02X", b));
+    }
+    return written.toString();
   }
 
   private static String address(String given) {

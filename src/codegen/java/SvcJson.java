@@ -17,7 +17,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 
-/** JSON, and values of features in it. Numbers are BigDecimal until their type is known. */
+/** JSON, and values of features in it. Numbers are BigDecimal until their type is known, and -0.0. */
 final class SvcJson {
   private static final int DEEPEST = 200;
 
@@ -67,7 +67,10 @@ final class SvcJson {
     if (at == start || at - start > 1000) {
       throw wrong();
     }
-    return new BigDecimal(text.substring(start, at));
+    String number = text.substring(start, at);
+    BigDecimal value = new BigDecimal(number);
+    // The only number that BigDecimal does not have.
+    return value.signum() == 0 && number.startsWith("-") ? (Object) (-0.0) : value;
   }
 
   private Map<String, Object> object(int depth) {
@@ -217,7 +220,8 @@ final class SvcJson {
     }
     if (value instanceof Duration) {
       Duration length = (Duration) value;
-      return BigDecimal.valueOf(length.getSeconds()).add(BigDecimal.valueOf(length.getNano(), 9));
+      BigDecimal seconds = BigDecimal.valueOf(length.getSeconds()).add(BigDecimal.valueOf(length.getNano(), 9));
+      return seconds.setScale(6, RoundingMode.HALF_EVEN).toPlainString() + "s";
     }
     if (value instanceof BigDecimal) {
       return value.toString();
@@ -299,11 +303,11 @@ final class SvcJson {
     if (wanted == Boolean.class && raw instanceof Boolean) {
       return raw;
     }
-    if (wanted == Long.class && (raw instanceof BigDecimal || raw instanceof String)) {
+    if (wanted == Long.class && (raw instanceof Number || raw instanceof String)) {
       return new BigDecimal(said).longValueExact();
     }
-    if (wanted == Double.class && raw instanceof BigDecimal) {
-      return ((BigDecimal) raw).doubleValue();
+    if (wanted == Double.class && raw instanceof Number) {
+      return ((Number) raw).doubleValue();
     }
     if (wanted == BigDecimal.class) {
       return new BigDecimal(said);

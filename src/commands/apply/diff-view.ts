@@ -5,6 +5,7 @@ import {
   type DeploymentDiff,
   type EvaluationChange,
   type FeatureChange,
+  type FunctionChange,
   type MonitorChange,
   type ResolverChange,
 } from "../../../gen/svc/v1/deployment_pb.ts";
@@ -32,7 +33,7 @@ const MAX_NAMED_FEATURES = 5;
 const version = (number: number) => (number === 0 ? "-" : String(number));
 
 /** A change of what goes by a name. */
-type NamedChange = EvaluationChange | MonitorChange;
+type NamedChange = EvaluationChange | FunctionChange | MonitorChange;
 type Change = ResolverChange | FeatureChange | NamedChange;
 
 const MARKS: Readonly<Record<(typeof KINDS)[number], (text: string, style: Style) => string>> = {
@@ -72,13 +73,15 @@ function namedColumns(kind: (typeof KINDS)[number]): readonly Column<NamedChange
  * resolvers are named at the end. A terminal shows only the first rows of long tables.
  */
 export function diffText({ diff, outliving }: Plan, style: Style): string {
-  const { evaluations, features, monitors, resolvers } = diff;
-  if (resolvers.length + features.length + monitors.length + evaluations.length === 0) return "No resolvers or features change.";
+  const { evaluations, features, functions, monitors, resolvers } = diff;
+  if ([resolvers, features, monitors, evaluations, functions].every(({ length }) => length === 0))
+    return "No resolvers or features change.";
   const sections = [
     ...KINDS.map((kind) => section(`${TITLES[kind]} Resolvers`, resolverColumns(kind), ofKind(resolvers, kind), style)),
     ...KINDS.map((kind) => section(`${TITLES[kind]} Features`, featureColumns(kind), ofKind(features, kind), style)),
     ...KINDS.map((kind) => section(`${TITLES[kind]} Monitors`, namedColumns(kind), ofKind(monitors, kind), style)),
     ...KINDS.map((kind) => section(`${TITLES[kind]} Evaluations`, namedColumns(kind), ofKind(evaluations, kind), style)),
+    ...KINDS.map((kind) => section(`${TITLES[kind]} Functions`, namedColumns(kind), ofKind(functions, kind), style)),
   ];
   return [...sections.filter((text) => text !== ""), style.bold(planLine(diff)), ...outlivingLines(outliving)].join("\n");
 }
@@ -108,7 +111,7 @@ function section<Row>(title: string, columns: readonly Column<Row>[], rows: read
 }
 
 /** `Plan: 1 resolver changed; 505 features added, 39 removed`. */
-function planLine({ resolvers, features, monitors, evaluations }: DeploymentDiff): string {
+function planLine({ resolvers, features, monitors, evaluations, functions }: DeploymentDiff): string {
   const counted = (noun: string, changes: readonly Change[]): string[] => {
     const counts = KINDS.flatMap((kind) => {
       const count = ofKind(changes, kind).length;
@@ -122,6 +125,7 @@ function planLine({ resolvers, features, monitors, evaluations }: DeploymentDiff
   const parts = [
     ...[...counted("resolver", resolvers), ...counted("feature", features)],
     ...[...counted("monitor", monitors), ...counted("evaluation", evaluations)],
+    ...counted("function", functions),
   ];
   return `Plan: ${parts.join("; ")}`;
 }
@@ -145,6 +149,7 @@ export function diffJson({ diff, outliving }: Plan): Record<string, unknown> {
     })),
     monitors: diff.monitors.map(namedJson),
     evaluations: diff.evaluations.map(namedJson),
+    functions: diff.functions.map(namedJson),
     cached_values_kept: outliving.map((feature) => ({ fqn: feature.fqn, max_staleness: stalenessOf(feature) })),
   };
 }

@@ -75,6 +75,7 @@ export const BENCHMARK_FIELDS: FieldViews<Benchmark> = {
   startedAt: "Started",
   endedAt: "Ended",
   resultFiles: { header: "Results", cell: ({ resultFiles }) => resultFiles.join(", "), ifAny: true },
+  url: { header: "Page", ifAny: true },
 };
 
 /** The figures of a benchmark: its latencies, their histogram, errors, and what it used. */

@@ -1,6 +1,7 @@
 import { type BenchmarkDifference, BenchmarkVerdict, type CompareBenchmarksResponse } from "../../../gen/svc/v1/benchmark_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { arg } from "../../cli/flag.ts";
+import { changeText, medianText, VERDICT_TEXT } from "../../domain/load/difference-text.ts";
 import { tableView } from "../../output/view.ts";
 
 export default defineCommand({
@@ -35,14 +36,6 @@ export default defineCommand({
   }),
 });
 
-function medianText(ms: number): string {
-  return ms > 0 ? ms.toFixed(2) : "";
-}
-
-function changeText(percent: number): string {
-  return `${percent > 0 ? "+" : ""}${percent.toFixed(1)} %`;
-}
-
 function intervalText({ changeLow, changeHigh, verdict }: BenchmarkDifference): string {
   return verdict === BenchmarkVerdict.TOO_SHORT ? "" : `${changeText(changeLow)} to ${changeText(changeHigh)}`;
 }
@@ -50,12 +43,12 @@ function intervalText({ changeLow, changeHigh, verdict }: BenchmarkDifference): 
 function verdictText({ verdict }: BenchmarkDifference): string {
   switch (verdict) {
     case BenchmarkVerdict.FASTER:
-      return "faster";
+      return VERDICT_TEXT.faster;
     case BenchmarkVerdict.SLOWER:
-      return "slower";
+      return VERDICT_TEXT.slower;
     case BenchmarkVerdict.TOO_SHORT:
-      return "too few queries to tell: run longer, or faster";
+      return VERDICT_TEXT.too_short;
     default:
-      return "no difference that the noise allows to see";
+      return VERDICT_TEXT.within_noise;
   }
 }

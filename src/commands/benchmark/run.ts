@@ -154,9 +154,9 @@ async function followed({ api, clock, progress, signal }: Context, { id }: Bench
 }
 
 function asText(benchmark: Benchmark, style: Style): string {
-  const { id, resultFiles, state } = benchmark;
+  const { id, resultFiles, state, url } = benchmark;
   const files = resultFiles.length > 0 ? resultFiles : [`${id}.json`, `${id}.html`];
-  const told = [`Benchmark  ${id}`, `Results    ${files.join(", ")}`];
+  const told = [`Benchmark  ${id}`, `Results    ${files.join(", ")}`, ...(url === "" ? [] : [`Page       ${url}`])];
   if (state === BenchmarkState.SUCCEEDED) return [figuresText({ ...benchmark, warnings: [] }, style), "", ...told].join("\n");
   return [...told, style.dim(`\`svc benchmark get ${id}\` shows how it stands.`)].join("\n");
 }

@@ -9,7 +9,7 @@ import { deploymentArg, givenDeployment } from "./flags.ts";
 /** One line of a diff. */
 interface Change {
   readonly change: ChangeKind;
-  readonly what: "evaluation" | "feature" | "monitor" | "resolver";
+  readonly what: "evaluation" | "function" | "feature" | "monitor" | "resolver";
   readonly name: string;
   readonly details: string;
 }
@@ -24,7 +24,7 @@ const WORDS: Readonly<Record<ChangeKind, string>> = {
 export default defineCommand({
   summary: "List what a deployment changed",
   description:
-    "Resolvers, features, monitors and evaluations that were added, changed or removed since the deployment that was live before it, or since another one. `svc diff` compares the source.",
+    "Resolvers, features, monitors, evaluations and functions that were added, changed or removed since the deployment that was live before it, or since another one. `svc diff` compares the source.",
   examples: ["svc deployment changes dpl_0198c0de", { run: "svc deployment changes green --base blue", does: "What two tags stand for" }],
   needs: ["session"],
   args: deploymentArg,
@@ -56,7 +56,7 @@ export default defineCommand({
 });
 
 function changesOf(diff: DeploymentDiff | undefined): Change[] {
-  const { evaluations = [], features = [], monitors = [], resolvers = [] } = diff ?? {};
+  const { evaluations = [], features = [], functions = [], monitors = [], resolvers = [] } = diff ?? {};
   return [
     ...resolvers.map(({ change, fqn, newVersion, oldVersion }) => ({
       ...{ change, what: "resolver" as const, name: fqn },
@@ -70,5 +70,6 @@ function changesOf(diff: DeploymentDiff | undefined): Change[] {
     })),
     ...monitors.map(({ change, details, name }) => ({ change, what: "monitor" as const, name, details: details.join("; ") })),
     ...evaluations.map(({ change, details, name }) => ({ change, what: "evaluation" as const, name, details: details.join("; ") })),
+    ...functions.map(({ change, details, name }) => ({ change, what: "function" as const, name, details: details.join("; ") })),
   ];
 }

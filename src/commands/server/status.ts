@@ -8,6 +8,7 @@ interface ServerStatus {
   /** `running`, `not_answering` (it holds its data directory but does not answer), or `stopped`. */
   readonly status: "running" | "not_answering" | "stopped";
   readonly url: string | null;
+  readonly grpc_url: string | null;
   readonly pid: number | null;
   readonly version: string | null;
   readonly started_at: string | null;
@@ -21,7 +22,8 @@ export default defineCommand({
   flags: dataDirFlag,
   async run(context, { dataDir }): Promise<ServerStatus> {
     const folder = dataDirOf(context, dataDir);
-    const nothing: ServerStatus = { status: "stopped", url: null, pid: null, version: null, started_at: null, data_dir: folder };
+    const unknown = { url: null, grpc_url: null, pid: null, version: null, started_at: null };
+    const nothing: ServerStatus = { status: "stopped", ...unknown, data_dir: folder };
     if (!(await isHeld(folder))) return nothing;
     const note = await readLocalServer(folder);
     if (!note) return { ...nothing, status: "not_answering" };
@@ -29,6 +31,7 @@ export default defineCommand({
     return {
       status: health?.status === "ok" ? "running" : "not_answering",
       url: note.url,
+      grpc_url: note.grpcUrl ?? null,
       pid: note.pid,
       version: health?.version ?? note.version,
       started_at: note.startedAt || null,
@@ -41,6 +44,7 @@ export default defineCommand({
     return [
       `Status:  ${state}`,
       `URL:     ${server.url ?? ""}`,
+      `gRPC:    ${server.grpc_url ?? ""}`,
       `Process: ${server.pid ?? ""}`,
       `Version: ${server.version ?? ""}`,
       `Started: ${server.started_at ?? ""}`,

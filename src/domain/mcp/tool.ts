@@ -24,8 +24,11 @@ export interface Tool<P extends Parameters = Parameters> {
   readonly parameters: P;
   /** Whether it changes something; such a tool is offered only where that was allowed. */
   readonly writes?: boolean;
-  readonly call: (args: Arguments<P>, signal: AbortSignal) => Promise<Fields | string>;
+  readonly call: (args: Arguments<P>, signal: AbortSignal, report: Report) => Promise<Fields | string>;
 }
+
+/** Tells the caller of a tool what it is doing, in words. */
+export type Report = (message: string) => void;
 
 /** A tool in a list of them, whatever the type of its arguments. */
 // biome-ignore lint/suspicious/noExplicitAny: each tool is called only with its own arguments

@@ -36,10 +36,9 @@ const FEATURE_LABELS = ["feature", "branch"] as const;
 const APP_LABELS = ["name", "service", "unit", "attributes"] as const;
 
 /**
- * Metrics by name. `operation` of resolvers is `online`, `offline`, `run` or
- * `sink`; `deployment` is an id,
- * or its tag where it has one. Metrics of applications are told apart by the label `name`; their
- * attributes are one label, as `a=1,b=2`.
+ * Metrics by name. `operation` of resolvers is `online`, `offline`, `run`, `sink` or `function`, of
+ * which `resolver` is the name; `deployment` is an id, or its tag where it has one. Metrics of
+ * applications are told apart by the label `name`; their attributes are one label, as `a=1,b=2`.
  */
 export const METRICS = {
   "query.count": { kind: "counter", unit: "one", labels: QUERY_LABELS, summary: "Queries" },

@@ -1,6 +1,6 @@
 /**
  * Tables in HTML, as libraries of DataFrames write them, as text in cells. Pages and terminals show
- * these cells themselves: no HTML of a notebook's code is ever given to a browser.
+ * these cells themselves.
  */
 
 /** A cell of a table. */
@@ -57,6 +57,21 @@ export function htmlTable(html: string): HtmlTable | undefined {
   endCell();
   const filled = rows.filter((row) => row.length > 0);
   return filled.length > 0 ? filled : undefined;
+}
+
+const DATA_FRAME = /<table\b[^<>]*\bclass\s*=\s*["'][^"']*\bdataframe\b/i;
+const STYLED = /<style\b|\sstyle\s*=/i;
+
+/**
+ * Whether some HTML is a table whose cells say all there is to see: the frame of a library that has
+ * no style of its own, or a table that has none and nothing beside it.
+ */
+export function isPlainTable(html: string): boolean {
+  const tables = html.match(/<table\b/gi)?.length ?? 0;
+  if (tables !== 1) return false;
+  if (DATA_FRAME.test(html)) return true;
+  const beside = html.replace(/<table\b[\s\S]*<\/table\s*>/i, "").replaceAll(/<\/?(?:div|html|body)\b[^<>]*>/gi, "");
+  return !STYLED.test(html) && beside.trim() === "";
 }
 
 function decoded(text: string): string {

@@ -110,7 +110,10 @@ export const UNKNOWN_VENV = rule(
   },
   {
     unknown: message("{what} runs in venv '{venv}', which svc.yaml does not have for this environment: {advice}", "no such venv"),
-    unused: message("no resolver or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it", "not used"),
+    unused: message(
+      "no resolver, function or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it",
+      "not used",
+    ),
   },
 );
 

@@ -3,6 +3,7 @@
 import { closestNames } from "../closest.ts";
 import * as classes from "./classes.ts";
 import * as expressions from "./expressions.ts";
+import * as functions from "./functions.ts";
 import * as graph from "./graph.ts";
 import * as loading from "./loading.ts";
 import * as models from "./models.ts";
@@ -15,7 +16,7 @@ import * as sqlFiles from "./sql-files.ts";
 import * as streams from "./streams.ts";
 import * as windows from "./windows.ts";
 
-const MODULES = [loading, classes, relations, expressions, models, windows, resolvers, sqlFiles, graph, project, streams, sinks];
+const MODULES = [loading, classes, relations, expressions, models, windows, resolvers, sqlFiles, graph, project, streams, sinks, functions];
 
 /** The rules by number, ascending. */
 export const RULES: readonly Rule[] = MODULES.flatMap((module): Rule[] => Object.values(module)).sort((a, b) => a.code - b.code);

@@ -27,6 +27,7 @@ from ._model.frozen_time import freeze_time
 from ._model.hooks import after_all, before_all
 from ._model.resolver_decorators import batch, offline, online, realtime
 from ._types.annotations import Now
+from .compute import function
 from .embedding import embed
 from .evaluations import Evaluation, contains, exact_match, judge, numeric
 from .features import (
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from .client import (
         AsyncDataset,
         AsyncDatasetRevision,
+        AsyncFunctionCall,
         AsyncOfflineQuery,
         AsyncResolverRun,
         AsyncSvcClient,
@@ -92,6 +94,8 @@ if TYPE_CHECKING:
         ExceptionDetail,
         FeatureMeta,
         FeatureResult,
+        FunctionCall,
+        FunctionFailed,
         OfflineQuery,
         OfflineQueryFailed,
         OnlineQueryContext,
@@ -111,6 +115,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncDataset",
     "AsyncDatasetRevision",
+    "AsyncFunctionCall",
     "AsyncOfflineQuery",
     "AsyncResolverRun",
     "AsyncSvcClient",
@@ -134,6 +139,8 @@ __all__ = [
     "FeatureResult",
     "FeatureTime",
     "Features",
+    "FunctionCall",
+    "FunctionFailed",
     "HttpRefused",
     "HttpResponse",
     "KafkaSource",
@@ -183,6 +190,7 @@ __all__ = [
     "exact_match",
     "feature",
     "freeze_time",
+    "function",
     "group_by_windowed",
     "has_many",
     "has_one",

@@ -20,6 +20,7 @@ from ._client.check import Tolerance, checked, expected_outputs
 from ._client.config import ConfigError
 from ._client.dataset import Dataset, DatasetRevision
 from ._client.errors import AuthenticationError, ClientError, ServerUnreachable, UnexpectedAnswer
+from ._client.functions import Arguments, FunctionCall, FunctionFailed
 from ._client.offline import OfflineQuery, OfflineQueryFailed
 from ._client.result import (
     BulkQueryResult,
@@ -35,11 +36,12 @@ from ._client.runs import ResolverRun, ResolverRunFailed
 from ._client.upload import UploadResult
 
 if TYPE_CHECKING:
-    from ._client.async_client import AsyncDataset, AsyncDatasetRevision, AsyncOfflineQuery, AsyncResolverRun, AsyncSvcClient
+    from ._client.async_client import AsyncDataset, AsyncDatasetRevision, AsyncFunctionCall, AsyncOfflineQuery, AsyncResolverRun, AsyncSvcClient
 
 __all__ = [
     "AsyncDataset",
     "AsyncDatasetRevision",
+    "AsyncFunctionCall",
     "AsyncOfflineQuery",
     "AsyncResolverRun",
     "AsyncSvcClient",
@@ -53,6 +55,8 @@ __all__ = [
     "ExceptionDetail",
     "FeatureMeta",
     "FeatureResult",
+    "FunctionCall",
+    "FunctionFailed",
     "OfflineQuery",
     "OfflineQueryFailed",
     "OnlineQueryContext",
@@ -75,7 +79,9 @@ class SvcClient:
 
     client_id, client_secret, environment, api_server: without them the environment variables
         ``SVC_CLIENT_ID``, ``SVC_CLIENT_SECRET``, ``SVC_ENVIRONMENT`` and ``SVC_API_SERVER`` count,
-        else the command line's config file, which `svc login` writes.
+        else the command line's config file, which `svc login` writes. In the folder of a project
+        the client asks that project, which `svc.yaml` names, as the command line does; an
+        environment that is named by its id is of one project, whatever the folder.
     branch: a branch deployment to query.
     deployment_id: one deployment to query.
     timeout: seconds that a call may take, with everything that it does; what is not there by then has
@@ -226,7 +232,8 @@ class SvcClient:
 
         input: a list of values per feature, all of one length, or of length 1, which then stands
             for every row; or a table of pandas, polars or pyarrow, whose columns are named as
-            features are.
+            features are. Where pyarrow is installed, a table and its answer go as Arrow, whose
+            values are taken out when they are asked for.
         now: one time for all rows, or a list of them, as `input` has of values: each row is then
             answered as a query of it alone with that time is.
         The rest is as for `query`; the answer's `to_pandas`, `to_polars` and `to_arrow` make tables
@@ -465,6 +472,38 @@ class SvcClient:
         Raises ClientError.
         """
         return ResolverRun(self._run, self._run(self._calls.get_run_status(run_id, environment)))
+
+    def call(
+        self, function: str, arguments: Arguments = None, *, version: Optional[int] = None, environment: Optional[str] = None
+    ) -> list[Any]:
+        """Runs a function of the project, one under `@function`, and returns a value for each row of
+        its arguments: ``call("fee", {"amount": [10.0, 20.0]})``.
+
+        arguments: a list of values for each parameter, a list of rows as dicts, or a table of pandas,
+            polars or pyarrow; without any it is called once.
+        version: a version of the function; default: that of the live deployment.
+
+        Raises FunctionFailed when the function fails, and ClientError when the call is refused. A
+        call that takes longer than the client's `timeout` is one for `submit`.
+        """
+        return self._run(self._calls.call(function, arguments, version, environment))
+
+    def submit(
+        self, function: str, arguments: Arguments = None, *, version: Optional[int] = None, environment: Optional[str] = None
+    ) -> FunctionCall:
+        """Has the server keep a call and run it soon: ``submit("fee", rows).result()``. It is run again
+        when the server dies meanwhile, so that a function may run more than once.
+
+        Raises ClientError when the call is refused.
+        """
+        return FunctionCall(self._run, self._run(self._calls.submit(function, arguments, version, environment)))
+
+    def get_call(self, id: str, *, environment: Optional[str] = None) -> FunctionCall:
+        """A kept call by its id: ``get_call(call.id).status``.
+
+        Raises ClientError.
+        """
+        return FunctionCall(self._run, self._run(self._calls.get_call(id, environment)))
 
     def close(self) -> None:
         """Closes the connections that wait. The client can be used again."""

@@ -1,9 +1,10 @@
 /** Streams of Arrow's IPC format as columns of values, bounded in what they come to. */
 
+import { FlatTable } from "../../domain/arrow/flat-table.ts";
+import { CONTINUATION, DAY_MS, Header, Type, UNIT_MICROS } from "../../domain/arrow/format.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
 import { type FeatureValue, normalizeInt } from "../../domain/value.ts";
-import { FlatTable } from "./flat-table.ts";
-import { CONTINUATION, DAY_MS, Header, Type, UNIT_MICROS } from "./format.ts";
+import { inflatedBuffer } from "./buffer-codecs.ts";
 
 /** A stream that cannot be read, or holds more than may be. The message says what and where. */
 export class ArrowRefused extends Error {
@@ -46,11 +47,13 @@ interface Column {
 /**
  * Reads a stream.
  * @param maxValues the most values, those inside of lists and structs included
+ * @param maxInflatedBytes the most bytes that compressed buffers come to; 0 = a stream that is
+ * compressed inside is refused
  * @throws ArrowRefused
  */
-export function readArrowStream(bytes: Uint8Array, maxValues: number): ArrowTable {
+export function readArrowStream(bytes: Uint8Array, maxValues: number, maxInflatedBytes = 0): ArrowTable {
   try {
-    return new Reader(bytes, maxValues).read();
+    return new Reader(bytes, maxValues, maxInflatedBytes).read();
   } catch (error) {
     if (error instanceof RangeError) throw new ArrowRefused(`The bytes are no whole stream of Arrow: ${error.message}.`);
     throw error;
@@ -63,11 +66,14 @@ class Reader {
   #fields = 0;
   readonly #maxValues: number;
   readonly #dictionaries = new Map<number, unknown[]>();
+  readonly #maxInflated: number;
+  #inflated = 0;
 
-  constructor(bytes: Uint8Array, maxValues: number) {
+  constructor(bytes: Uint8Array, maxValues: number, maxInflated: number) {
     this.#bytes = bytes;
     this.#maxValues = maxValues;
     this.#left = maxValues;
+    this.#maxInflated = maxInflated;
   }
 
   read(): ArrowTable {
@@ -146,11 +152,22 @@ class Reader {
   }
 
   #batch(content: FlatTable, body: Uint8Array): Batch {
-    if (content.table(3))
+    const compression = content.table(3);
+    if (compression && this.#maxInflated === 0)
       throw new ArrowRefused(
         "The stream is compressed inside. Write it without compression; the whole body may be compressed, by Content-Encoding.",
       );
-    return new Batch(content.long(0), content.pairs(1), content.pairs(2), body);
+    const codec = compression?.byte(0);
+    return new Batch(content.long(0), content.pairs(1), content.pairs(2), body, (buffer) =>
+      codec === undefined ? buffer : inflatedBuffer(codec, buffer, (length) => this.#inflate(length)),
+    );
+  }
+
+  /** Throws ArrowRefused when compressed buffers come to too many bytes with these. */
+  #inflate(length: number): void {
+    this.#inflated += length;
+    if (this.#inflated > this.#maxInflated)
+      throw new ArrowRefused(`The table has more than ${this.#maxInflated} bytes when its parts are not compressed. Send it in parts.`);
   }
 
   /** The values of a column of a batch, whose nodes and buffers are taken in their order. */
@@ -253,6 +270,7 @@ class Batch {
     readonly nodes: readonly (readonly [number, number])[],
     readonly extents: readonly (readonly [number, number])[],
     readonly body: Uint8Array,
+    readonly inflated: (buffer: Uint8Array) => Uint8Array,
   ) {}
 
   node(): readonly [number, number] {
@@ -264,7 +282,7 @@ class Batch {
   buffer(): Uint8Array {
     const extent = this.extents[this.#buffer++];
     if (!extent) throw new RangeError("a batch has too few buffers");
-    return slice(this.body, extent[0], extent[0] + extent[1]);
+    return this.inflated(slice(this.body, extent[0], extent[0] + extent[1]));
   }
 }
 

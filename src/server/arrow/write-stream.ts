@@ -1,10 +1,10 @@
 /** Tables as streams of Arrow's IPC format. */
 
 import { type DataType, PrimitiveType } from "../../../gen/svc/v1/value_pb.ts";
+import { CONTINUATION, DAY_MS, DAY_UNIT, Header, MICROSECONDS, PRECISIONS, padded, Type, VERSION } from "../../domain/arrow/format.ts";
 import { parseInstant } from "../../domain/timestamp.ts";
 import { type FeatureValue, primitiveOf, toPlainJson } from "../../domain/value.ts";
 import { FlatBuilder, type FlatField, type Place } from "./flat-builder.ts";
-import { CONTINUATION, DAY_MS, DAY_UNIT, Header, MICROSECONDS, PRECISIONS, padded, Type, VERSION } from "./format.ts";
 
 /** A column; undefined is null. */
 export interface ArrowColumn {
@@ -23,10 +23,14 @@ export function arrowStream(
   rows: number,
   metadata: Readonly<Record<string, string>>,
 ): Uint8Array<ArrayBuffer> {
+  const { schema, records, end } = messagesOf(columns, rows, metadata);
+  return Buffer.concat([schema, records.head, ...records.body, end]) as Uint8Array<ArrayBuffer>;
+}
+
+/** The messages of a table: its schema, one batch, and the end. */
+export function messagesOf(columns: readonly ArrowColumn[], rows: number, metadata: Readonly<Record<string, string>>) {
   const schema = new FlatBuilder();
-  const fields = schema.places(columns.map(({ name, type }) => fieldOf(schema, name, type)));
-  const pairs = Object.entries(metadata).map(([key, value]) => schema.table([place(schema.text(key)), place(schema.text(value))]));
-  const head = schema.table([{ size: 2, value: 0 }, place(fields), place(schema.places(pairs))]);
+  const head = schemaIn(schema, columns, metadata);
   const batch = new Batch();
   for (const { type, values } of columns) batch.add(type, values);
   const records = new FlatBuilder();
@@ -35,8 +39,18 @@ export function arrowStream(
   const body = records.table([{ size: 8, value: BigInt(rows) }, place(nodes), place(buffers)]);
   const end = new Uint8Array(8);
   new DataView(end.buffer).setUint32(0, CONTINUATION, true);
-  const parts = [message(schema, Header.SCHEMA, head, 0), message(records, Header.RECORDS, body, batch.length), ...batch.buffers, end];
-  return Buffer.concat(parts) as Uint8Array<ArrayBuffer>;
+  return {
+    schema: message(schema, Header.SCHEMA, head, 0),
+    records: { head: message(records, Header.RECORDS, body, batch.length), body: batch.buffers, bodyLength: batch.length },
+    end,
+  };
+}
+
+/** The schema of a table. */
+export function schemaIn(builder: FlatBuilder, columns: readonly ArrowColumn[], metadata: Readonly<Record<string, string>>): Place {
+  const fields = builder.places(columns.map(({ name, type }) => fieldOf(builder, name, type)));
+  const pairs = Object.entries(metadata).map(([key, value]) => builder.table([place(builder.text(key)), place(builder.text(value))]));
+  return builder.table([{ size: 2, value: 0 }, place(fields), place(builder.places(pairs))]);
 }
 
 function place(of: Place): FlatField {

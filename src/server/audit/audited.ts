@@ -9,12 +9,12 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Permission, permission } from "../../../gen/svc/v1/options_pb.ts";
 
 /**
- * Whether calls of a method have rows: those that change something, and those that give out
- * secrets. Queries have a log of their own.
+ * Whether calls of a method have rows: those that change something or run somebody's functions, and
+ * those that give out secrets. Queries have a log of their own.
  */
 export function isAudited(method: DescMethod): boolean {
+  if (method.parent.typeName === "svc.v1.QueryService") return false;
   const needed = getOption(method, permission);
-  if (needed === Permission.QUERY_ONLINE) return false;
   return needed === Permission.SECRETS_READ || method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
 

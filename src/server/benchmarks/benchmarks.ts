@@ -19,7 +19,6 @@ import { namedDeployment } from "../deployments/named-deployment.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
-import type { Bus } from "../jobs/bus.ts";
 import { noteChange } from "../jobs/changes.ts";
 import type { JobHandler } from "../jobs/runner.ts";
 import { planWorkflow } from "../jobs/workflows.ts";
@@ -53,7 +52,6 @@ export interface BenchmarksOptions extends Omit<RunHandlerOptions, "deployments"
   readonly deployments: Deployments;
   readonly protection: Protection;
   readonly datasets: Pick<Datasets, "find">;
-  readonly bus: Bus;
   readonly clock: Clock;
 }
 

@@ -12,6 +12,8 @@ import type { JsonObject } from "../../domain/json-value.ts";
 import { type Caller, TOKEN_LIFETIME_S, type Tokens } from "../access/tokens.ts";
 import type { RevisionMaker } from "../datasets/revisions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
+import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import { JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { TableEngine } from "../tables/engine.ts";
@@ -43,6 +45,7 @@ export interface RunHandlerOptions {
   /** Folder for the folders of runs. */
   readonly folder: string;
   readonly version: string;
+  readonly bus: Bus;
   readonly now: () => number;
 }
 
@@ -91,7 +94,7 @@ export function queryBody(benchmark: Pick<Benchmark, "branch" | "deploymentId" |
 
 /** Makes the handler. */
 export function createRunHandler(options: RunHandlerOptions): JobHandler {
-  const { records, metadata, deployments, revisions, tables, tokens, url, allowed, resolve, folder, version, now } = options;
+  const { records, metadata, deployments, revisions, tables, tokens, url, allowed, resolve, folder, version, bus, now } = options;
 
   const settingsOf = async (
     benchmark: Benchmark,
@@ -218,7 +221,10 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
         settings,
         benchmark,
         own,
-        (status) => records.change(environmentId, id, { progress: progressText(status) }),
+        async (status) => {
+          await records.change(environmentId, id, { progress: progressText(status) });
+          noteChange(bus, "runs", environmentId);
+        },
         signal,
       );
       const used = process.cpuUsage(cpu);

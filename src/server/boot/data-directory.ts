@@ -15,6 +15,8 @@ import { takeExclusiveLock } from "./exclusive-lock.ts";
 export interface ServerNote {
   readonly pid: number;
   readonly url: string;
+  /** Its address for gRPC. */
+  readonly grpcUrl?: string;
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;

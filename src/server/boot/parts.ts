@@ -25,6 +25,7 @@ import type { Deployments } from "../deployments/deployments.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import type { Evaluations } from "../evaluations/evaluations.ts";
+import type { Functions } from "../functions/functions.ts";
 import {
   type ComponentRecord,
   type Components,
@@ -207,6 +208,7 @@ export interface Parts {
   /** Scripts, modules and functions that run once. */
   readonly tasks: () => Promise<Tasks>;
   readonly evaluations: () => Promise<Evaluations>;
+  readonly functions: () => Promise<Functions>;
   readonly benchmarks: () => Promise<Benchmarks>;
   readonly shells: () => Promise<Shells>;
   readonly containers: () => Promise<ContainerCapabilities>;
@@ -735,6 +737,10 @@ export async function openParts({
       ...{ folder, metrics, bus, clock },
     });
   });
+  const functions = once(async () => {
+    const { createFunctions } = await import("../functions/functions.ts");
+    return createFunctions({ metadata, deployments: await deployments(), ...{ metrics, recordError, tracing, bus, clock } });
+  });
   let ownUrl = "";
   const benchmarks = once(async () => {
     const [{ createBenchmarks }, { createTokens }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
@@ -892,6 +898,7 @@ export async function openParts({
       { BACKFILL_JOB },
       { TASK_JOB },
       { EVALUATION_JOB },
+      { FUNCTION_CALL_JOB },
       { BENCHMARK_JOB },
       { SCHEDULED_QUERY_JOB },
       { OFFLINE_QUERY_JOB },
@@ -906,6 +913,7 @@ export async function openParts({
       import("../aggregates/aggregates.ts"),
       import("../tasks/tasks.ts"),
       import("../evaluations/evaluations.ts"),
+      import("../functions/functions.ts"),
       import("../benchmarks/benchmarks.ts"),
       import("../scheduled-queries/scheduled-queries.ts"),
       import("../offline-queries/query-jobs.ts"),
@@ -918,6 +926,7 @@ export async function openParts({
       [BACKFILL_JOB]: (await aggregates()).handler,
       [TASK_JOB]: (await tasks()).handler,
       [EVALUATION_JOB]: (await evaluations()).handler,
+      [FUNCTION_CALL_JOB]: (await functions()).handler,
       [BENCHMARK_JOB]: (await benchmarks()).handler,
       [SCHEDULED_QUERY_JOB]: (await scheduledQueries()).handler,
       [OFFLINE_QUERY_JOB]: (await offlineQueries()).handler,
@@ -1002,6 +1011,7 @@ export async function openParts({
     resolverRuns,
     tasks,
     evaluations,
+    functions,
     benchmarks,
     shells,
     containers,

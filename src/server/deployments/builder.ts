@@ -30,7 +30,8 @@ import type { LogRecorder } from "../logs/recorder.ts";
 import { userLine } from "../logs/user-line.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
-import type { PythonPool } from "../python/pool.ts";
+import { createLazyPool } from "../python/lazy-pool.ts";
+import { FUNCTION, type PythonPool } from "../python/pool.ts";
 import type { ProjectRuntime } from "../python/process.ts";
 import { createRenewablePool } from "../python/renewable-pool.ts";
 import { workerMemoryLimit } from "../python/worker-memory.ts";
@@ -61,6 +62,7 @@ import type { Profiles } from "./profiles.ts";
 import { createRenewal, workersText } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
 import { checkStreamStatements, type StatementExaminer } from "./stream-statements.ts";
+import { recordedVenv } from "./venv-builds.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
 export class BuildFailed extends Error {
@@ -75,7 +77,7 @@ export class BuildFailed extends Error {
 
 /** The services and folders that builds need. */
 export interface BuilderOptions {
-  readonly metadata: IdentityStore & GraphStore & VersionStore & Pick<MetadataStore, "series">;
+  readonly metadata: IdentityStore & GraphStore & VersionStore & Pick<MetadataStore, "imageBuilds" | "series">;
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
   /** The vectors of the online store. */
@@ -275,9 +277,24 @@ export function createBuilder(options: BuilderOptions): Builder {
     }
   };
 
+  /** The interpreter of a deployment, or of one of its venvs; how it was made is recorded. */
+  const interpreterOf = async (stated: StatedVenv, source: string, note: Note, signal: AbortSignal): Promise<string> => {
+    const { environmentId, id: deploymentId, name, requirements, runtime } = stated;
+    const text = await requirementsText({ requirements }, source);
+    return recordedVenv(metadata.imageBuilds, { environmentId, deploymentId, venv: name, runtime }, signal, async (observer) =>
+      (await python()).environmentPython({
+        requirements: text,
+        requirementsFile: requirementsFile({ requirements }),
+        root: source,
+        ...{ signal, observer, onProgress: note },
+        ...(runtime === "" ? {} : { runtime }),
+      }),
+    );
+  };
+
   /** What processes of a deployment's code are started with, in the folder of its source. */
   const startedWith = async (
-    stated: Pick<DeploymentRecord, "requirements" | "runtime">,
+    stated: StatedVenv,
     source: string,
     { env: variables, plain }: EnvironmentVariables,
     note: Note,
@@ -285,14 +302,7 @@ export function createBuilder(options: BuilderOptions): Builder {
   ): Promise<ProjectRuntime> => {
     if (process.platform === "win32") throw new BuildFailed(NO_WORKERS_ON_WINDOWS);
     const chain = await python();
-    const interpreter = await chain.environmentPython({
-      requirements: await requirementsText(stated, source),
-      requirementsFile: requirementsFile(stated),
-      root: source,
-      signal,
-      onProgress: note,
-      ...(stated.runtime === "" ? {} : { runtime: stated.runtime }),
-    });
+    const interpreter = await interpreterOf(stated, source, note, signal);
     const memoryLimitBytes = workerMemoryLimit(env);
     const given = Object.entries({ ...userCodeEnv(env), ...plain, ...variables });
     return {
@@ -327,18 +337,36 @@ export function createBuilder(options: BuilderOptions): Builder {
       pools.push(pool);
     };
     try {
-      if (of instanceof Promise) begin({ stated: deployment, resolverFqns: of.then((found) => ownResolvers(found, environment)) });
-      else if (needsOwnWorkers(of, environment)) begin({ stated: deployment, resolverFqns: ownResolvers(of, environment) });
+      if (of instanceof Promise) begin({ stated: ownVenv(deployment), resolverFqns: of.then((found) => ownResolvers(found, environment)) });
+      else if (needsOwnWorkers(of, environment)) begin({ stated: ownVenv(deployment), resolverFqns: ownResolvers(of, environment) });
       else pools.push(Promise.resolve(withoutWorkers));
-      const used = venvsOf(await of, environment);
+      const found = await of;
+      const used = venvsOf(pythonResolvers(found, environment), found, environment);
       for (const { venv, resolverFqns } of used) begin({ stated: statedVenv(deployment, venv.name), venv, resolverFqns });
       const [own = withoutWorkers, ...others] = await Promise.all(pools);
-      if (others.length === 0) return own;
+      const functions = functionPools(deployment, environment, found, (workers, ending) =>
+        startWorkers(
+          deployment,
+          environment,
+          workers,
+          source,
+          given,
+          () => undefined,
+          ending,
+          () => undefined,
+        ),
+      );
+      for (const { stated, venv } of functions) if (venv) await startedWith(stated, source, given, note, over);
+      if (others.length + functions.length === 0) return own;
       const { createVenvPool } = await import("../python/venv-pool.ts");
+      const named = [
+        ...used.map(({ venv, resolverFqns }, at) => ({ name: venv.name, fqns: resolverFqns, pool: others[at] ?? own })),
+        ...functions,
+      ];
       return createVenvPool({
         own,
-        venvs: new Map(others.map((pool, at) => [used[at]?.venv.name ?? "", pool])),
-        venvOf: new Map(used.flatMap(({ venv, resolverFqns }) => resolverFqns.map((fqn) => [fqn, venv.name] as const))),
+        venvs: new Map(named.map(({ name, pool }) => [name, pool])),
+        venvOf: new Map(named.flatMap(({ name, fqns }) => fqns.map((fqn) => [fqn, name] as const))),
       });
     } catch (error) {
       ending.abort();
@@ -415,8 +443,14 @@ export function createBuilder(options: BuilderOptions): Builder {
       note("unpacking the source");
       const source = await unpack(deployment);
       const requirements = await requirementsText(deployment, source);
-      note("analyzing");
       const chain = await python();
+      await interpreterOf(ownVenv(deployment), source, note, signal).catch((error: unknown) => {
+        if (!(error instanceof ToolchainError)) throw error;
+        for (const line of error.log.split("\n")) if (line.trim() !== "") note(line);
+        refuseErrors("The project has errors", error.diagnostics);
+        throw error;
+      });
+      note("analyzing");
       const files = analyzedFiles(await listFiles(source));
       const variables = withoutSecrets ? undefined : await secrets.variables(environment.id);
       const begin = (of: Graph | Promise<Graph>): StartingWorkers | undefined =>
@@ -558,7 +592,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       await unpackInto(source, deployment);
       const note: Note = () => undefined;
       const root = await realpath(source);
-      const stated = venv === "" ? deployment : statedVenv(deployment, venv);
+      const stated = venv === "" ? ownVenv(deployment) : statedVenv(deployment, venv);
       const runtime = await asBuildFailure(note, () => startedWith(stated, root, variables, note, signal));
       const names = { TARGET_ROOT: root, SVC_DEPLOYMENT_ID: deployment.id, SVC_ENVIRONMENT_NAME: environment.name };
       return { ...runtime, env: { ...runtime.env, ...names }, plain: (text) => withoutValues(text, variables.hidden) };
@@ -696,16 +730,19 @@ interface UsedVenv {
 
 /** Workers that are started: by which requirements, of which venv (absent = none), for what. */
 interface StartingPool {
-  readonly stated: Pick<DeploymentRecord, "requirements" | "runtime">;
+  readonly stated: StatedVenv;
   readonly venv?: VenvModules;
   /** A promise while the graph is being read. */
   readonly resolverFqns: readonly string[] | Promise<readonly string[]>;
 }
 
-/** The venvs in which resolvers of an environment run. */
-function venvsOf(graph: Graph, environment: EnvironmentRecord): UsedVenv[] {
+/** A definition whose code runs in workers. */
+type WorkerCode = Pick<Resolver, "fqn" | "venv"> & { readonly span?: Span | undefined };
+
+/** The venvs in which some of an environment's definitions run. */
+function venvsOf(of: readonly WorkerCode[], graph: Graph, environment: EnvironmentRecord): UsedVenv[] {
   const classModules = filesOf(graph.featureSets);
-  const byVenv = [...Map.groupBy(pythonResolvers(graph, environment), ({ venv }) => venv)].filter(([name]) => name !== "");
+  const byVenv = [...Map.groupBy(of, ({ venv }) => venv)].filter(([name]) => name !== "");
   return byVenv.map(([name, defined]) => {
     const modules = filesOf([
       ...defined,
@@ -718,15 +755,48 @@ function venvsOf(graph: Graph, environment: EnvironmentRecord): UsedVenv[] {
   });
 }
 
+/**
+ * The workers of functions that callers run, apart from those of resolvers, so that a long call
+ * never takes time from queries. They are started by the first call.
+ */
+function functionPools(
+  deployment: DeploymentRecord,
+  environment: EnvironmentRecord,
+  graph: Graph,
+  start: (workers: StartingPool, signal: AbortSignal) => Promise<PythonPool>,
+): (StartingPool & { readonly name: string; readonly fqns: readonly string[]; readonly pool: PythonPool })[] {
+  const known = graph.computeFunctions.filter(({ environments }) => isInEnvironment(environments, environment.name));
+  const code: WorkerCode[] = known.map(({ name, venv, span }) => ({ fqn: `${FUNCTION}${name}`, venv, span }));
+  const own = code.flatMap(({ fqn, venv }) => (venv === "" ? [fqn] : []));
+  const pools: StartingPool[] = [
+    ...(own.length > 0 ? [{ stated: ownVenv(deployment), resolverFqns: own }] : []),
+    ...venvsOf(code, graph, environment).map((used) => ({ stated: statedVenv(deployment, used.venv.name), ...used })),
+  ];
+  return pools.map((workers) => ({
+    ...workers,
+    name: `functions of ${workers.venv?.name ?? ""}`,
+    fqns: workers.resolverFqns as readonly string[],
+    pool: createLazyPool((signal) => start(workers, signal)),
+  }));
+}
+
 /** Files in which definitions are, each once. */
 function filesOf(definitions: readonly { readonly span?: Span | undefined }[]): string[] {
   return [...new Set(definitions.flatMap(({ span }) => (span ? [span.file] : [])))];
 }
 
+/** The requirements of a deployment or of one of its venvs, whose name it has; empty = its own. */
+type StatedVenv = Pick<DeploymentRecord, "environmentId" | "id"> & VenvRecord;
+
+/** A deployment's own requirements. */
+function ownVenv({ environmentId, id, requirements, runtime }: DeploymentRecord): StatedVenv {
+  return { environmentId, id, name: "", requirements, runtime };
+}
+
 /** The requirements of a venv. Throws BuildFailed. */
-function statedVenv({ runtime, venvs }: DeploymentRecord, name: string): VenvRecord {
+function statedVenv({ environmentId, id, runtime, venvs }: DeploymentRecord, name: string): StatedVenv {
   const venv = venvs.find((one) => one.name === name);
-  if (venv) return { ...venv, runtime: venv.runtime || runtime };
+  if (venv) return { environmentId, id, ...venv, runtime: venv.runtime || runtime };
   const known = venvs.length > 0 ? `it has ${venvs.map((one) => one.name).join(", ")}` : "it has none";
   throw new BuildFailed(`The deployment has no venv '${name}': ${known}. Add it under \`venvs\` of svc.yaml and deploy again.`);
 }

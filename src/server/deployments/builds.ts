@@ -53,7 +53,7 @@ export function buildJob(
 
 /** The services that builds need. */
 export interface BuildsOptions {
-  readonly metadata: DeploymentStore & Pick<MetadataStore, "approvals">;
+  readonly metadata: DeploymentStore & Pick<MetadataStore, "approvals" | "imageBuilds">;
   readonly builder: Builder;
   readonly lifecycle: Lifecycle;
   readonly running: RunningDeployments;
@@ -119,6 +119,7 @@ export function createBuilds({
     lifecycle.note(deployment, message, "error");
     try {
       await builder.discard(deployment.id);
+      await metadata.imageBuilds.stop(deployment.id, message);
     } finally {
       await lifecycle.move(deployment.id, { status: DeploymentStatus.FAILED, error: message, diagnostics }, signal);
       await endApproval(deployment, message);

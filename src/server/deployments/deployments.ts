@@ -33,6 +33,7 @@ import {
 import { buildJob, createBuilds } from "./builds.ts";
 import { compareWithLive } from "./comparison.ts";
 import { followEnvironments, type Protection, suspended } from "./environment-states.ts";
+import { deployedFunctions } from "./function-versions.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { createLiveScopes, onlineScope, type ServingDeployment } from "./live-scopes.ts";
 import { createProfiles, type Profile } from "./profiles.ts";
@@ -47,7 +48,9 @@ import { refuseVastGraph, validateGraph } from "./validation.ts";
 
 /** The services that the capability needs. */
 export interface DeploymentsOptions extends Omit<BuilderOptions, "profiles" | "decode"> {
-  readonly metadata: BuilderOptions["metadata"] & DeploymentStore & Pick<MetadataStore, "approvals" | "documents" | "progress">;
+  readonly metadata: BuilderOptions["metadata"] &
+    DeploymentStore &
+    Pick<MetadataStore, "approvals" | "documents" | "functions" | "progress">;
   readonly protection: Protection;
   readonly bus: Bus;
   /** Id of this node. */
@@ -290,6 +293,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
   const takeOver = async (deployment: DeploymentRecord, signal: AbortSignal): Promise<void> => {
     const { id, environmentId, branch } = deployment;
     if (deployment.reset && branch !== "") await online.dropScope(onlineScope(environmentId, branch));
+    const functions = deployedFunctions(await builder.graph(id));
+    if (functions.length > 0) await metadata.functions.place(deployment, functions, () => newId("fnv", clock.now()), clock.now());
     const outcome = deployment.noPromote || branch !== "" ? undefined : await traffic.deployed(deployment);
     if (outcome === "waits") lifecycle.note(deployment, "ready; queries are shared among other tags");
     if (deployment.noPromote || outcome === "answers" || outcome === "waits") {

@@ -16,10 +16,11 @@ import { checkStreamStatements, type StatementExaminer } from "./stream-statemen
 const MAX_DEFINITIONS = 50_000;
 
 /** Throws Failure invalid_argument for a graph of more definitions than are checked. */
-export function refuseVastGraph({ featureSets, resolvers, namedQueries, monitors, evaluations, sources, diagnostics }: Graph): void {
+export function refuseVastGraph({ featureSets, ...graph }: Graph): void {
+  const { computeFunctions, diagnostics, evaluations, monitors, namedQueries, resolvers, sources } = graph;
   const features = featureSets.reduce((sum, set) => sum + set.features.length, featureSets.length);
-  const definitions =
-    features + resolvers.length + namedQueries.length + monitors.length + evaluations.length + sources.length + diagnostics.length;
+  const others = [resolvers, namedQueries, monitors, evaluations, computeFunctions, sources, diagnostics];
+  const definitions = others.reduce((sum, { length }) => sum + length, features);
   if (definitions > MAX_DEFINITIONS)
     throw new Failure("invalid_argument", `The project has ${definitions} definitions, and more than ${MAX_DEFINITIONS} are not checked.`, {
       hint: "Deploy it as several projects.",

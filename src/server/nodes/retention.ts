@@ -16,18 +16,34 @@ const RESOLVER_RUNS_KEPT_MS = 90 * DAY_MS;
 const TASKS_KEPT_MS = 90 * DAY_MS;
 /** Milliseconds that runs of evaluations are kept after their end. */
 const EVALUATION_RUNS_KEPT_MS = 365 * DAY_MS;
+/** Milliseconds that calls of functions are kept after their end, and their results. */
+const FUNCTION_CALLS_KEPT_MS = 30 * DAY_MS;
+const FUNCTION_RESULTS_KEPT_MS = DAY_MS;
+/** Milliseconds that builds of environments and images are kept after their end. */
+const IMAGE_BUILDS_KEPT_MS = 90 * DAY_MS;
 /** Most jobs that are removed in one step: other writes wait for it. */
 const BATCH = 1_000;
 
 /**
- * The recurring jobs that remove ended jobs, workflows, runs of resolvers and evaluations, and
- * tasks, expired sessions, uploads and deletions, rows of nodes that are gone, and old progress
- * lines of deployments.
+ * The recurring jobs that remove ended jobs, workflows, runs of resolvers and evaluations, calls of
+ * functions, builds and tasks, expired sessions, uploads and deletions, rows of nodes that are
+ * gone, and old progress lines of deployments.
  */
 export function retentionJobs(
   metadata: Pick<
     MetadataStore,
-    "deletions" | "evaluations" | "jobs" | "nodes" | "processes" | "progress" | "purgeExpired" | "resolverRuns" | "tasks" | "workflows"
+    | "deletions"
+    | "evaluations"
+    | "functionCalls"
+    | "imageBuilds"
+    | "jobs"
+    | "nodes"
+    | "processes"
+    | "progress"
+    | "purgeExpired"
+    | "resolverRuns"
+    | "tasks"
+    | "workflows"
   >,
   now: () => number,
 ): readonly RecurringJob[] {
@@ -40,6 +56,9 @@ export function retentionJobs(
         while ((await metadata.workflows.purge(ENDED_JOBS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
         while ((await metadata.resolverRuns.purge(RESOLVER_RUNS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
         while ((await metadata.tasks.purge(TASKS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
+        while ((await metadata.functionCalls.forgetResults(FUNCTION_RESULTS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
+        while ((await metadata.functionCalls.purge(FUNCTION_CALLS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
+        while ((await metadata.imageBuilds.purge(IMAGE_BUILDS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
         while ((await metadata.evaluations.purge(EVALUATION_RUNS_KEPT_MS, BATCH)) === BATCH) signal.throwIfAborted();
       },
     },

@@ -32,8 +32,8 @@ interface Bundled {
 }
 
 /**
- * Only this server's own files, no inline script or style, no framing, and no script made from
- * text.
+ * Only this server's own files, no inline script or style, no framing by others, no script made
+ * from text, and in frames nothing but what this server lets be framed.
  */
 const POLICY = [
   "default-src 'none'",
@@ -42,6 +42,7 @@ const POLICY = [
   "img-src 'self' data:",
   "connect-src 'self'",
   "font-src 'self'",
+  "frame-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",
   "base-uri 'none'",

@@ -5,7 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { ErrorCode, type ExceptionInfo, ExceptionInfoSchema } from "../../../gen/svc/v1/error_pb.ts";
 import { crashedAt, lastOutput } from "../../python/crash.ts";
-import { CHECKS_OF, type ResolverCall, type ResolverResult, type RowError } from "./pool.ts";
+import { CHECKS_OF, FUNCTION, type ResolverCall, type ResolverResult, type RowError } from "./pool.ts";
 import type { LoadedResolver, WorkerEnding } from "./worker.ts";
 import type { Pending } from "./worker-slot.ts";
 
@@ -24,10 +24,18 @@ export function failedResult(
   return { columns: {}, errors, whole, ranMs: 0 };
 }
 
-/** A resolver with its location, `resolver 'pkg.f' (pkg/mod.py:12)`, or the checks of a feature. */
+/**
+ * A resolver with its location, `resolver 'pkg.f' (pkg/mod.py:12)`, a function of callers, or the
+ * checks of a feature.
+ */
 export function named(fqn: string, loaded: LoadedResolver | undefined): string {
   if (fqn.startsWith(CHECKS_OF)) return `the ${fqn}`;
-  return loaded?.file ? `resolver '${fqn}' (${loaded.file}:${loaded.line})` : `resolver '${fqn}'`;
+  return loaded?.file ? `${calledName(fqn)} (${loaded.file}:${loaded.line})` : calledName(fqn);
+}
+
+/** What a call runs, without its location. */
+function calledName(fqn: string): string {
+  return fqn.startsWith(FUNCTION) ? `function '${fqn.slice(FUNCTION.length)}'` : `resolver '${fqn}'`;
 }
 
 /** A duration for a message: `200 ms`, `2.5 s`. */
@@ -103,5 +111,5 @@ export function raised(call: ResolverCall, error: RaisedError): RowError {
   });
   const what = error.message === "" ? error.kind : `${error.kind}: ${error.message}`;
   if (error.stage === "parse") return { row: error.row, code: ErrorCode.PARSE_FAILED, message: `${what}${place}`, exception };
-  return { row: error.row, code: ErrorCode.RESOLVER_FAILED, message: `resolver '${call.resolver}' raised ${what}${place}`, exception };
+  return { row: error.row, code: ErrorCode.RESOLVER_FAILED, message: `${calledName(call.resolver)} raised ${what}${place}`, exception };
 }

@@ -50,6 +50,13 @@ export interface ResultGroups {
  */
 export const CHECKS_OF = "validations of ";
 
+/**
+ * What the name of a call begins with that runs a function of callers; the function's name follows.
+ * Columns are its parameters, those with a value of their own may be missing, and the result is the
+ * column `result`. The first row that fails is the only error.
+ */
+export const FUNCTION = "function ";
+
 /** One call: a batch of rows for one resolver. */
 export interface ResolverCall {
   /** Resolver FQN. */
@@ -71,6 +78,8 @@ export interface ResolverCall {
   readonly context: CallContext;
   /** Absent = nothing is known. */
   readonly origin?: CallOrigin;
+  /** Ends the call, as if its time were up, when it is aborted; default: never. */
+  readonly signal?: AbortSignal;
 }
 
 /** The error of a row that has no result. */

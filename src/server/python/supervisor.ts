@@ -116,10 +116,19 @@ export class Supervisor implements PythonPool {
         killAt: Number.POSITIVE_INFINITY,
       };
       this.wakeBy(pending.deadline);
+      call.signal?.addEventListener("abort", () => this.endNow(pending), { once: true });
       const slot = this.waiting.length > 0 && !pending.isAsync ? undefined : this.slotFor(pending);
       if (slot) this.send(slot, pending);
       else this.waiting.push(pending);
+      if (call.signal?.aborted) this.endNow(pending);
     });
+  }
+
+  /** Ends a call whose caller has no use for it any more. */
+  private endNow(pending: Pending): void {
+    if (pending.settled) return;
+    pending.deadline = Math.min(pending.deadline, performance.now());
+    this.wakeBy(pending.deadline);
   }
 
   resize(atLeast: number): void {

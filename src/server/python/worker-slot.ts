@@ -14,7 +14,8 @@ export interface Pending {
   readonly isAsync: boolean;
   /** Time allowed, in milliseconds. */
   readonly limitMs: number;
-  readonly deadline: number;
+  /** Brought forward when the caller ends the call. */
+  deadline: number;
   /** Resolves the caller's promise; later results are ignored. */
   readonly resolve: (result: ResolverResult) => void;
   /** Whether the caller has its result. */

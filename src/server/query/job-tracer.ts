@@ -72,9 +72,17 @@ export function createJobTracer(options: JobTracerOptions | undefined, clock: Pi
 
 /** The trace of an operation if it is one of those that are kept: their share is the rate. */
 function sampledTrace(id: string, rate: number): TraceParent | undefined {
-  const digest = createHash("sha256").update(id).digest();
-  if (digest.readUInt32BE(16) / 2 ** 32 >= rate) return undefined;
-  return { traceId: digest.subarray(0, 16).toString("hex"), spanId: "", sampled: true };
+  if (digestOf(id).readUInt32BE(16) / 2 ** 32 >= rate) return undefined;
+  return { traceId: traceOf(id), spanId: "", sampled: true };
+}
+
+/** Id of the trace of an operation for which nobody asked for one, whether it is kept or not. */
+export function traceOf(operationId: string): string {
+  return digestOf(operationId).subarray(0, 16).toString("hex");
+}
+
+function digestOf(id: string): Buffer {
+  return createHash("sha256").update(id).digest();
 }
 
 /** The header of a caller that asks for a trace; undefined = there is none. */

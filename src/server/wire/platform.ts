@@ -28,6 +28,7 @@ import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import type { EnvironmentLifecycle } from "../environments/lifecycle.ts";
 import type { Evaluations } from "../evaluations/evaluations.ts";
+import type { Functions } from "../functions/functions.ts";
 import type { Components } from "../infrastructure/components.ts";
 import type { Infrastructure } from "../infrastructure/infrastructure.ts";
 import type { JobQueue } from "../jobs/queue.ts";
@@ -199,6 +200,8 @@ export interface Platform {
   readonly tasks: () => Promise<Tasks>;
   /** Functions that are called for each row of a dataset, and scored. */
   readonly evaluations: () => Promise<Evaluations>;
+  /** Functions that callers run with arguments of their own. */
+  readonly functions: () => Promise<Functions>;
   /** Programs that people run by hand. */
   readonly shells: () => Promise<Shells>;
   /** Programs of images, and what they keep. */

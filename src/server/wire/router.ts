@@ -68,6 +68,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const route = (await import("./query/route.ts")).bulkQueryRoute(platform);
     return ({ request, connection, share, seen }) => route(request, connection, share, seen);
   },
+  "/v1/query/multi": async (platform) => {
+    const route = (await import("./query/route.ts")).multiQueryRoute(platform);
+    return ({ request, connection, share, seen }) => route(request, connection, share, seen);
+  },
   "/v1/query/plan": async (platform) => {
     const route = (await import("./query/route.ts")).planRoute(platform);
     return ({ request, connection, share, seen }) => route(request, connection, share, seen);
@@ -101,6 +105,15 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     const { exchangeToken } = await import("./http/token.ts");
     return ({ request, note }) => exchangeToken(platform, request, note);
   },
+  "/v1/oauth/register": async (platform) => {
+    const { registerApp } = await import("../ui/app-login.ts");
+    return ({ request }) => registerApp(platform, request);
+  },
+  "/v1/oauth/authorize": async (platform) => {
+    const { authorizeApp } = await import("../ui/app-login.ts");
+    return ({ request, url, connection, note }) =>
+      authorizeApp(platform, request, url, clientAddress(request.headers, connection.peer), note);
+  },
   "/login/oidc": async (platform) => {
     const { beginLogin } = await import("../ui/provider-login.ts");
     return ({ request, url, connection }) => beginLogin(platform, request, url, clientAddress(request.headers, connection.peer));
@@ -119,6 +132,10 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
   "/v1/objects/": async (platform) => {
     const { serveObject } = await import("./http/objects.ts");
     return ({ request, url, note }) => serveObject(platform, request, url, note);
+  },
+  "/v1/notebook-outputs/": async (platform) => {
+    const { serveOutput } = await import("./http/notebook-outputs.ts");
+    return ({ request, url }) => serveOutput(platform, request, url);
   },
   "/v1/offline-queries": async (platform) => {
     const { beginQuery } = await import("./http/offline-queries.ts");
@@ -161,9 +178,8 @@ export const ENDPOINTS: Readonly<Record<string, (platform: Platform) => Promise<
     return ({ request, connection, share }) => receiveMetrics(platform, request, connection, share);
   },
   "/mcp": async (platform) => {
-    const [{ serveMcp }, { readGuides }] = await Promise.all([import("./http/mcp.ts"), import("../../docs/guide-texts.ts")]);
-    const guides = await readGuides();
-    return (incoming) => serveMcp(platform, guides, incoming);
+    const [{ createMcp }, { readGuides }] = await Promise.all([import("./http/mcp.ts"), import("../../docs/guide-texts.ts")]);
+    return createMcp(platform, await readGuides());
   },
   "/.well-known/oauth-protected-resource/mcp": async (platform) => {
     const { serveResourceMetadata } = await import("./http/oauth-metadata.ts");

@@ -16,6 +16,7 @@ const LISTS: Readonly<Partial<Record<PageName, PageName>>> = {
   dataset: "datasets",
   eval: "evals",
   evalRun: "evals",
+  benchmark: "benchmarks",
   notebook: "notebooks",
   deployment: "deployments",
   stream: "streams",

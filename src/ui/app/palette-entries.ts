@@ -12,8 +12,9 @@ export interface PaletteEntry {
 }
 
 /** The pages of things by the prefix of their ids. */
-const PREFIXES: readonly (readonly [prefix: RegExp, page: "deployment" | "queryRun" | "run" | "trace", kind: string])[] = [
+const PREFIXES: readonly (readonly [prefix: RegExp, page: "benchmark" | "deployment" | "queryRun" | "run" | "trace", kind: string])[] = [
   [/^dpl_[0-9a-z]+$/, "deployment", "deployment"],
+  [/^bench_[0-9a-z]+$/, "benchmark", "benchmark"],
   [/^(job|wf|ofq)_[0-9a-z]+$/, "run", "run"],
   [/^[0-9a-f]{32}$/, "trace", "trace"],
   [/^[0-9a-f]{8}-[0-9a-f-]{27}$/, "queryRun", "query run"],

@@ -3,8 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import type { Fields } from "../../../src/domain/mcp/json-rpc.ts";
 import { bool, choice, int, object, text, texts } from "../../../src/domain/mcp/parameter.ts";
-import { answerMessage, headerMismatch, type Offer } from "../../../src/domain/mcp/protocol.ts";
+import { answerMessage, headerMismatch, type Offer, wantsStream } from "../../../src/domain/mcp/protocol.ts";
 import { answerText, defineTool, MAX_ANSWER, ToolFailure } from "../../../src/domain/mcp/tool.ts";
+import { isPending } from "../../harness/eventually.ts";
 
 const faults: unknown[] = [];
 const offer: Offer = {
@@ -26,6 +27,13 @@ const offer: Offer = {
       call: async (args) => ({ ...args }),
     }),
     defineTool({
+      name: "hang",
+      title: "Hang",
+      description: "Never ends",
+      parameters: {},
+      call: () => new Promise(() => undefined),
+    }),
+    defineTool({
       name: "fail",
       title: "Fail",
       description: "Fails",
@@ -36,9 +44,35 @@ const offer: Offer = {
     }),
   ],
   resources: {
-    list: [],
-    templates: [],
+    list: async () => [],
+    templates: [
+      {
+        uriTemplate: "svc://fruits/{name}",
+        name: "fruit",
+        title: "Fruit",
+        description: "One",
+        mimeType: "text/markdown",
+        completes: "class",
+      },
+    ],
     read: async (uri) => (uri === "svc://page" ? { mimeType: "text/markdown", text: "# Page" } : undefined),
+  },
+  prompts: [
+    {
+      name: "greet",
+      title: "Greet",
+      description: "Greets somebody",
+      arguments: [
+        { name: "whom", description: "a name", isRequired: true, completes: "feature" },
+        { name: "how", description: "a tone" },
+      ],
+      write: ({ how, whom }) => `Greet ${whom}${how && `, ${how}`}.`,
+    },
+  ],
+  complete: async (what, begun) => Array.from({ length: 150 }, (_, at) => `${what}-${at}`).filter((name) => name.startsWith(begun)),
+  async *resourceChanges() {
+    yield 1;
+    yield 2;
   },
   onFault(error) {
     faults.push(error);
@@ -49,7 +83,7 @@ const offer: Offer = {
 const META = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
 const request = (method: string, params: Fields = {}, id: unknown = 1) => ({ jsonrpc: "2.0", id, method, params });
 const stateless = (method: string, params: Fields = {}) => request(method, { ...params, _meta: META });
-const answer = async (message: unknown) => answerMessage(offer, message, new AbortController().signal);
+const answer = async (message: unknown) => answerMessage(offer, message, { signal: new AbortController().signal });
 /** The result of a request. */
 const resultOf = async (message: unknown): Promise<Fields> => {
   const answered = await answer(message);
@@ -118,7 +152,8 @@ describe("revisions", () => {
     for (const method of ["initialize", "ping"]) expect(await refused(stateless(method))).toEqual([-32601, 404]);
     expect(await refused(request("server/discover"))).toEqual([-32601, 200]);
     expect((await answer(request("ping")))?.message.result).toEqual({});
-    for (const method of ["", "constructor", "tools/", "prompts/list"]) expect(await refused(request(method))).toEqual([-32601, 200]);
+    for (const method of ["", "constructor", "tools/", "subscriptions/listen"])
+      expect(await refused(request(method))).toEqual([-32601, 200]);
   });
 
   test("an unknown one is refused with those that are spoken, and one without capabilities too", async () => {
@@ -154,6 +189,118 @@ describe("headers over HTTP", () => {
     expect(mismatch(request("ping"), { "mcp-protocol-version": "1999-01-01" })).toBe(-32022);
     expect(mismatch(request("ping"), { "mcp-protocol-version": "2026-07-28" })).toBe(-32602);
     expect(mismatch({ jsonrpc: "2.0", method: "notifications/x" }, { "mcp-protocol-version": "2026-07-28" })).toBeUndefined();
+  });
+});
+
+describe("prompts", () => {
+  const got = (params: Fields) => resultOf(request("prompts/get", params)).then((result) => JSON.stringify(result?.messages));
+
+  test("are listed with their arguments, and written with what was given", async () => {
+    expect((await resultOf(request("prompts/list"))).prompts).toEqual([
+      {
+        ...{ name: "greet", title: "Greet", description: "Greets somebody" },
+        arguments: [
+          { name: "whom", description: "a name", required: true },
+          { name: "how", description: "a tone", required: false },
+        ],
+      },
+    ]);
+    expect(await got({ name: "greet", arguments: { whom: " Ada ", how: "softly\u200b" } })).toContain("Greet Ada, softly\\\\u200b.");
+    expect(await got({ name: "greet", arguments: { whom: "Ada" } })).toContain("Greet Ada.");
+  });
+
+  test.each([
+    [{ name: "greets" }],
+    [{ name: "constructor" }],
+    [{ name: "greet" }],
+    [{ name: "greet", arguments: { whom: " " } }],
+    [{ name: "greet", arguments: { whom: 7 } }],
+    [{ name: "greet", arguments: { whom: "x".repeat(1_001) } }],
+    [{ name: "greet", arguments: { whom: "Ada", toString: "x" } }],
+    [{ name: "greet", arguments: [] }],
+  ])("%j is refused", async (params) => expect(await refused(request("prompts/get", params))).toEqual([-32602, 200]));
+
+  test("have completions for some arguments, and so do addresses, at most 100", async () => {
+    const completed = async (ref: Fields, name: string, value: string) => {
+      const { completion } = await resultOf(request("completion/complete", { ref, argument: { name, value } }));
+      const { hasMore, total, values } = completion as { values: string[]; total: number; hasMore: boolean };
+      return [values.length, values[0], total, hasMore];
+    };
+    const [prompt, fruits] = [
+      { type: "ref/prompt", name: "greet" },
+      { type: "ref/resource", uri: "svc://fruits/{name}" },
+    ];
+    expect(await completed(prompt, "whom", "")).toEqual([100, "feature-0", 150, true]);
+    expect(await completed(prompt, "whom", "feature-14")).toEqual([11, "feature-14", 11, false]);
+    expect(await completed(prompt, "how", "")).toEqual([0, undefined, 0, false]);
+    expect(await completed(fruits, "name", "class-149")).toEqual([1, "class-149", 1, false]);
+    expect(await completed(fruits, "other", "")).toEqual([0, undefined, 0, false]);
+    for (const wrong of [
+      {},
+      { ref: prompt },
+      { ref: prompt, argument: { name: "whom", value: 1 } },
+      { ref: { type: "ref/prompt" }, argument: { value: "" } },
+    ])
+      expect(await refused(request("completion/complete", wrong))).toEqual([-32602, 200]);
+  });
+});
+
+describe("what is sent ahead of an answer", () => {
+  const listened = async (message: unknown, pulse?: (beat: () => void) => () => void) => {
+    const sent: Fields[] = [];
+    const link = { signal: new AbortController().signal, notify: (one: Fields) => void sent.push(one), ...(pulse && { pulse }) };
+    const answered = await answerMessage(offer, message, link);
+    return { sent, answer: answered?.message };
+  };
+  const call = (progressToken: unknown) =>
+    request("tools/call", { name: "echo", arguments: { said: "x" }, ...(progressToken === undefined ? {} : { _meta: { progressToken } }) });
+
+  test("signs of life until there is an answer, for who asked for them", async () => {
+    let stopped = 0;
+    const pulse = (beat: () => void) => {
+      beat();
+      beat();
+      return () => void stopped++;
+    };
+    const told = await listened(call("t"), pulse);
+    expect(told.sent).toEqual(
+      [1, 2].map((progress) => ({
+        ...{ jsonrpc: "2.0", method: "notifications/progress" },
+        params: { progressToken: "t", progress, message: "working" },
+      })),
+    );
+    expect([stopped, told.answer]).toEqual([1, expect.objectContaining({ id: 1, result: expect.anything() })]);
+    for (const token of [undefined, null, 1.5, {}]) expect((await listened(call(token), pulse)).sent).toEqual([]);
+    expect([wantsStream(call("t")), wantsStream(call(0)), wantsStream(call(undefined)), wantsStream(null)]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test("changes of the list of resources, for who subscribed to them, under the id of the subscription", async () => {
+    const subscribe = (notifications: unknown) => stateless("subscriptions/listen", { notifications });
+    const meta = { _meta: { "io.modelcontextprotocol/subscriptionId": 1 } };
+    const acknowledged = (notifications: Fields) => ({
+      ...{ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params: { ...meta, notifications } },
+    });
+    const changed = { jsonrpc: "2.0", method: "notifications/resources/list_changed", params: meta };
+    const { sent, answer: last } = await listened(subscribe({ resourcesListChanged: true, toolsListChanged: true }));
+    expect(sent).toEqual([acknowledged({ resourcesListChanged: true }), changed, changed]);
+    expect(last?.result).toMatchObject({ resultType: "complete", ...meta });
+    expect((await listened(subscribe({ toolsListChanged: true }))).sent).toEqual([acknowledged({})]);
+    expect((await listened(subscribe("all"))).answer?.error).toMatchObject({ code: -32602 });
+    expect(await refused(subscribe({}))).toEqual([-32600, 200]);
+    expect(wantsStream(subscribe({}))).toBe(true);
+  });
+
+  test("nothing once the call was cancelled, whatever its tool does", async () => {
+    const abort = new AbortController();
+    const answered = answerMessage(offer, request("tools/call", { name: "hang" }), { signal: abort.signal });
+    expect(await isPending(answered)).toBe(true);
+    abort.abort();
+    expect((await answered)?.message.error).toMatchObject({ message: "The call was cancelled." });
   });
 });
 

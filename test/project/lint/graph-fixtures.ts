@@ -426,6 +426,26 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     says: "debounce is str '2s', and max_delay str '1s': rows wait at most max_delay, so write a shorter debounce",
     files: streamed('@sink(debounce=«"2s"»)\ndef out(rows: DataFrame[Txn.id, Txn.amount]) -> None: ...'),
   },
+  ...[
+    ["def f(*«rows»: int) -> int: ...", "'f' takes *rows: each column of the arguments is a parameter with a name"],
+    ["def f(«a»: int, /) -> int: ...", "'f' takes 'a' by its place alone: arguments come by name, so leave out the '/'"],
+    ["def f(«a») -> int: ...", "the parameter 'a' has no type: write one, such as 'a: float'"],
+    ["def «f»(a: int): ...", "'f' does not say what it returns: write a type, such as '-> float'"],
+    ["def f(a: int) -> «None»: ...", "'f' returns None: a function that callers run returns a value, and one without news returns True"],
+    ["def f(a: «DataFrame») -> int: ...", "DataFrame is no value: take columns, each a parameter, and return one value for each row"],
+    ["def «f»(a: int) -> int:\n    yield a", "'f' yields values: it returns one for each row"],
+    ['def f() -> int: ...\n\n@function(name="f")\ndef «g»() -> int: ...', "two functions are called 'f': give one of them another name="],
+  ].map(([text = "", says = ""]) => ({ rule: "E208", says, files: called(`@function\n${text}`) })),
+  {
+    rule: "E208",
+    says: "'a' is int: with batch=True it is a list of all rows' values, such as list[float]",
+    files: called("@function(batch=True)\ndef f(a: «int») -> list[int]: ..."),
+  },
+  {
+    rule: "E208",
+    says: "'f' returns int: with batch=True it returns a list, such as list[float]",
+    files: called("@function(batch=True)\ndef f(a: list[int]) -> «int»: ..."),
+  },
 ];
 
 /** A project with a stream whose function takes a DataFrame. */
@@ -460,4 +480,9 @@ class TxnMsg:
 ${text}
 `,
   );
+}
+
+/** Functions that callers run. */
+function called(text: string): RuleFixture["files"] {
+  return { "features.py": `from svc.compute import function\nfrom svc.features import DataFrame\n\n${text}\n` };
 }

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import unittest
+from unittest import mock
 
 from svc._client.config import ConfigError, client_settings, config_file, normalize_address, read_config
 
@@ -102,6 +103,65 @@ class ConfigFile(unittest.TestCase):
         os.chdir(os.path.join(project, "deep"))
         found = client_settings(None, None, None, None, {"HOME": self.home})
         self.assertEqual((found.client_id, found.client_secret), ("p", "s"))
+
+    def test_the_project_around_the_working_directory_is_asked(self) -> None:
+        given = ("c", "s", None, None, {"HOME": self.home})
+        self.enter("project")
+        self.assertIsNone(client_settings(*given).project)
+        stated = {
+            "project: shop\n": "shop",
+            "\ufeff---\r\n# x\r\nenvironments:\r\n  project: none\r\nproject:   shop two  # its name\r\n": "shop two",
+            "name: one\nproject: 'it''s'\n": "it's",
+            '"name" : "gr\\u00fc\\xdf: #"\n': "gr\u00fc\u00df: #",
+            "project:\nname: one\n": "one",
+            "project: ~ # none\n": None,
+            "projects: shop\n": None,
+            "": None,
+        }
+        for text, wanted in stated.items():
+            with self.subTest(text=text):
+                self.write(text, "project/svc.yml")
+                self.assertEqual(client_settings(*given).project, wanted)
+        self.write("project: above\n", "project/svc.yaml")
+        self.enter("project/deep/deeper")
+        self.assertEqual(client_settings(*given).project, "above")
+        for text in ("project: &x shop\n", "project: >\n  shop\n", "project:\n\n  shop\n", "project: a: b\n", 'project: "shop\n  two"\n', 'project: "\\q"\n'):
+            with self.subTest(text=text):
+                self.write(text, "project/svc.yaml")
+                with self.assertRaisesRegex(ConfigError, r"svc.yaml:1: .* on one line, such as `project: shop`"):
+                    client_settings(*given)
+
+    def test_a_project_file_of_somebody_else_is_not_asked(self) -> None:
+        self.enter("project")
+        path = self.write("project: shop\n", "project/svc.yaml")
+        given = ("c", "s", None, None)
+        env = {"HOME": self.home}
+        with mock.patch("os.geteuid", return_value=os.stat(path).st_uid + 7):
+            if os.stat(path).st_uid == 0:
+                self.assertEqual(client_settings(*given, env).project, "shop")
+                os.chown(path, 12345, -1)
+            self.assertIsNone(client_settings(*given, env).project)
+            for trusted in ("*", f"/nowhere{os.pathsep}{os.path.dirname(path)}"):
+                self.assertEqual(client_settings(*given, {**env, "SVC_TRUSTED_PROJECTS": trusted}).project, "shop")
+
+    def test_an_environment_of_another_project_is_not_meant_in_a_folder(self) -> None:
+        self.write("project: shop\n", "project/svc.yaml")
+        entry = "    clientId: d\n    clientSecret: s\n    activeEnvironment: {}\n"
+        env = {"HOME": self.home}
+        self.write("tokens:\n  default:\n" + entry.format("env_other") + "  named:\n" + entry.format("env_other"))
+        self.enter("project")
+        self.assertIsNone(client_settings(None, None, None, None, env).environment)
+        self.assertEqual(client_settings(None, None, None, None, {**env, "SVC_PROFILE": "named"}).environment, "env_other")
+        self.assertEqual(client_settings(None, None, None, None, {**env, "SVC_ENVIRONMENT": "env_own"}).environment, "env_own")
+        root = os.getcwd()
+        self.write("tokens:\n  default:\n" + entry.format("dev") + f"  {root}:\n    activeEnvironment: env_own\n")
+        self.assertEqual(client_settings(None, None, None, None, env).environment, "env_own")
+
+    def enter(self, folder: str) -> None:
+        path = os.path.join(self.home, folder)
+        os.makedirs(path, exist_ok=True)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(path)
 
     def test_a_profile_is_the_only_entry_that_counts(self) -> None:
         self.write("tokens:\n  default:\n    clientId: d\n    clientSecret: s\n  other:\n    clientId: o\n    clientSecret: t\n    apiServer: o.example.com\n")

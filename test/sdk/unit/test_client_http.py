@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import errno
 import inspect
 import json
@@ -27,6 +28,7 @@ from svc._client.proxy import find_proxy
 from svc._client.retries import retry_after
 from svc._client.server import Server
 from svc._client.steps import Request, Steps
+from svc._client import inflating
 from svc.client import AsyncSvcClient, AuthenticationError, ClientError, ServerUnreachable, SvcClient, UnexpectedAnswer
 from waited import Waited
 
@@ -130,6 +132,30 @@ class Http(unittest.TestCase):
         plain_numbers = {"encode_large_integers_as_numbers": True}
         self.assertEqual(query[2], {"inputs": {"user.id": 1}, "outputs": ["user.name"], "encoding_options": plain_numbers})
         self.assertEqual(peer.connections, 1)
+
+    def test_answers_are_asked_for_compressed(self) -> None:
+        def packed(content: bytes, encoding: str = "gzip") -> Any:
+            return 200, "application/json", content, {"content-encoding": encoding}
+
+        whole = gzip.compress(json.dumps(ANSWER).encode())
+        answers = [packed(whole), packed(json.dumps(ANSWER).encode(), "identity"), packed(whole, " GZip")]
+        wrong = {
+            "is encoded as 'br', which was not asked for": packed(whole, "br"),
+            "cannot be inflated: Error -3": packed(b"no gzip"),
+            "it is cut off": packed(whole[:-9]),
+            "followed by something else": packed(whole + b"more"),
+            "comes to more than 1 MiB": packed(gzip.compress(bytes(20 << 20))),
+        }
+        left = [*answers, *wrong.values()]
+        peer = self.peer(lambda path, _: as_json(TOKEN) if path.endswith("token") else left.pop(0))
+        client = self.client(peer.url)
+        for _ in answers:
+            self.assertEqual(client.query({"user.id": 1}, ["user.name"])["user.name"], "Ann")
+        with mock.patch.object(inflating, "LONGEST", 1 << 20):
+            for said in wrong:
+                with self.assertRaisesRegex(UnexpectedAnswer, f"{peer.url}/v1/query/online answered 200 with a body that .*{said}"):
+                    client.query({"user.id": 1}, ["user.name"])
+        self.assertEqual({sent["accept-encoding"] for _, sent, _ in peer.requests}, {"gzip"})
 
     def test_a_body_that_is_refused_unread_is_answered(self) -> None:
         refused = {"error": "body_too_large", "message": "The body is longer than 1000 bytes."}

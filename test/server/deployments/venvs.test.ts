@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { join } from "node:path";
 import { type Deployment, DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
 import { GraphService } from "../../../gen/svc/v1/graph_pb.ts";
+import { ImageBuildPhase, ImageBuildService } from "../../../gen/svc/v1/image_build_pb.ts";
 import { TaskService, TaskState } from "../../../gen/svc/v1/task_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
@@ -166,6 +167,25 @@ describe("venvs", () => {
       ["own.everywhere", []],
       ["warm.warm", ["model-1"]],
     ]);
+  });
+
+  test("how its environments were made is recorded, and one that was made before is skipped", async () => {
+    const builds = server.client(ImageBuildService);
+    const phases = async (deployment: Deployment) => {
+      const own = (await builds.listImageBuilds({})).builds.filter(({ deploymentId }) => deploymentId === deployment.id);
+      return Object.fromEntries(own.map(({ phase, venv }) => [venv, ImageBuildPhase[phase]]));
+    };
+    expect(await phases(live)).toEqual({ "": "OMITTED", "model-1": "SUCCEEDED" });
+    const name = `${live.id.replace("dpl_", "venv-")}-model-1`;
+    const { build, log } = await builds.getImageBuild({ name });
+    expect(build).toMatchObject({ name, imageDestinations: [], venv: "model-1", error: "" });
+    expect(Number(build?.startedAt?.seconds)).toBeGreaterThan(0);
+    expect(log.join("\n")).toContain("tinypkg");
+    expect((await builds.listImageBuilds({ phases: [ImageBuildPhase.SUCCEEDED] })).builds.map((one) => one.name)).toEqual([name]);
+    expect((await builds.listImageBuilds({ limit: 1, offset: 1 })).more).toBe(false);
+    await expect(builds.getImageBuild({ name: "none" })).rejects.toThrow("There is no build 'none'");
+    const again = await deploy(server, PROJECT(wheel), { noPromote: true, venvs: VENVS });
+    expect(await phases(again)).toEqual({ "": "OMITTED", "model-1": "SKIPPED" });
   });
 
   test("a task runs in a venv that it names, and one that is not there is refused", async () => {

@@ -26,9 +26,10 @@ const documentOf = async () => (await (await fetch(`${server.url}/v1/openapi.jso
 
 /** Endpoints that are no part of the API: pages, protocols of their own, addresses that are handed out. */
 const OTHERS = [
-  ...["/", "/docs", "/docs/", "/v1/", "/login/oidc", "/login/oidc/callback", "/metrics", "/v1/objects/"],
+  ...["/", "/docs", "/docs/", "/v1/", "/login/oidc", "/login/oidc/callback", "/metrics", "/v1/objects/", "/v1/notebook-outputs/"],
   ...["/v1/traces", "/v1/logs", "/v1/metrics", "/v1/shells", "/v1/sandboxes/exec", "/mcp"],
   ...["/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp"],
+  ...["/v1/oauth/register", "/v1/oauth/authorize"],
 ];
 
 test("every endpoint is in it, and every one of it is there", async () => {
@@ -72,6 +73,7 @@ test.skipIf(lacks("openapi-spec-validator", hasValidator))(
     });
     await ask("post", "/v1/query/online", { inputs: { "user.id": "x" }, outputs: ["user.nmae"] });
     await ask("post", "/v1/query/bulk", { inputs: { "user.id": [5, 6] }, outputs: ["user.greeting"], include_meta: true });
+    await ask("post", "/v1/query/multi", { queries: [{ inputs: { "user.id": 5 }, outputs: ["user.name"] }, { outputs: ["user.nmae"] }] });
     await ask("post", "/v1/query/plan", { inputs: { "user.id": 5 }, outputs: ["user.greeting"] });
     await ask("post", "/v1/query/expression", { graph: "{}", inputs: { "user.id": 5 }, outputs: ["user.greeting"] });
     await ask("post", "/v1/features/upload", { columns: { "user.id": [1], "user.name": ["Ada"] }, dry_run: true });

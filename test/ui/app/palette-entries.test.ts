@@ -15,6 +15,7 @@ test("what begins with the words comes first, then parts of names, then letters 
 test("an id from a log leads to the page of what it names", () => {
   expect(entryOfId(" dpl_01a2 ", "e")?.to).toBe("/environments/e/deployments/dpl_01a2");
   expect(entryOfId("0123456789abcdef0123456789abcdef", "e")?.kind).toBe("trace");
+  expect(entryOfId("bench_01a2", "e")?.to).toBe("/environments/e/benchmarks/bench_01a2");
   expect(entryOfId("user.name", "e")).toBeUndefined();
   expect(entryOfId("dpl_../x", "e")).toBeUndefined();
 });

@@ -39,6 +39,7 @@ from .class_rules import check_class, distinct_classes
 from .cron_rules import check_crons
 from .evaluation_rules import check_evaluations
 from .expression_reader import resolve_expressions
+from .function_rules import check_functions
 from .graph import graph_json
 from .joins import resolve_joins
 from .model_rules import check_model_call, check_model_options
@@ -80,6 +81,7 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
     streams = check_streams(registry.stream_definitions, registry.stream_calls, resolvers, report)
     own = [item for item in streams if isinstance(item, StreamSpec)]
     sinks = check_sinks(registry.sink_definitions, [*resolvers, *own], report)
+    functions = check_functions(registry.function_definitions, report)
     crons = check_crons(resolvers, report)
     queries = check_queries(registry.named_queries, classes, report)
     schedules = check_scheduled_queries(registry.scheduled_queries, classes, report)
@@ -112,6 +114,7 @@ def analyze(root: str, files: list[str]) -> dict[str, Any]:
         sources,
         streams,
         sinks,
+        functions,
         hooks,
         [],
     )

@@ -14,6 +14,7 @@ from .._diagnostics.source import Comment
 from .._frames.spec import condition_json
 from .._model.feature_class import FeatureClass
 from .._model.field import MISSING, NO_OPTIONS, Field, VersionField, WindowField, tag_list, text_of
+from .._model.function import FunctionSpec
 from .._model.hooks import HookDefinition
 from .._model.reference import field_of
 from .._model.resolver import InputSpec, ResolverSpec
@@ -23,6 +24,7 @@ from .._surface.options import schedule_text
 from ..sources import DataSource
 from .cron_rules import ChosenRows
 from .evaluation_rules import ResolvedEvaluation
+from .function_rules import function_json
 from .joins import Join
 from .materialization import materializations
 from .monitor_rules import ResolvedMonitor
@@ -49,6 +51,7 @@ def graph_json(
     sources: list[DataSource],
     streams: list[Resolved],
     sinks: list[SinkSpec],
+    functions: list[FunctionSpec],
     hooks: list[HookDefinition],
     findings: list[Finding],
 ) -> dict[str, Any]:
@@ -68,6 +71,7 @@ def graph_json(
         "sources": [_source(item) for item in sorted(sources, key=lambda item: item.name)],
         "streamResolvers": sorted((stream_json(item, _message_set) for item in streams), key=lambda document: str(document["fqn"])),
         "sinkResolvers": [sink_json(item) for item in sorted(sinks, key=lambda item: item.fqn)],
+        "computeFunctions": [function_json(item) for item in sorted(functions, key=lambda item: item.name)],
         "hooks": [_hook(item) for item in sorted(hooks, key=lambda item: item.name)],
         "diagnostics": [finding.json() for finding in findings],
         "sdkVersion": __version__,

@@ -11,6 +11,7 @@ from .asynchronous import Asynchronous
 from .calls import Calls, Feature, Inputs, OnlineQueryContext, QueryOptions, Times
 from .check import Tolerance, checked, expected_outputs
 from .dataset import DatasetFacts, RevisionFacts
+from .functions import Arguments, CallState, FunctionCallFacts
 from .offline import OfflineQueryFacts, OfflineQueryState
 from .result import BulkQueryResult, QueryResult
 from .runs import RunFacts, RunState
@@ -40,6 +41,29 @@ class AsyncResolverRun(RunFacts):
         """`ResolverRun.wait`, awaited."""
         await self._run(self._state.ended(timeout))
         return self
+
+
+class AsyncFunctionCall(FunctionCallFacts):
+    """A call that the server keeps, and goes on with whatever becomes of this object; what it says
+    here is what the server said last.
+    """
+
+    def __init__(self, run: Asynchronous, state: CallState) -> None:
+        super().__init__(state)
+        self._run = run
+
+    async def refresh(self) -> AsyncFunctionCall:
+        """Asks the server, and returns the call itself. Raises ClientError."""
+        await self._run(self._state.refreshed())
+        return self
+
+    async def result(self, timeout: Optional[float] = None) -> list[Any]:
+        """`FunctionCall.result`, awaited."""
+        return await self._run(self._state.result(timeout))
+
+    async def cancel(self) -> None:
+        """`FunctionCall.cancel`, awaited."""
+        await self._run(self._state.cancelled())
 
 
 class AsyncOfflineQuery(OfflineQueryFacts):
@@ -413,6 +437,22 @@ class AsyncSvcClient:
     async def get_run_status(self, run_id: str, *, environment: Optional[str] = None) -> AsyncResolverRun:
         """`SvcClient.get_run_status`, awaited."""
         return AsyncResolverRun(self._run, await self._run(self._calls.get_run_status(run_id, environment)))
+
+    async def call(
+        self, function: str, arguments: Arguments = None, *, version: Optional[int] = None, environment: Optional[str] = None
+    ) -> list[Any]:
+        """`SvcClient.call`, awaited."""
+        return await self._run(self._calls.call(function, arguments, version, environment))
+
+    async def submit(
+        self, function: str, arguments: Arguments = None, *, version: Optional[int] = None, environment: Optional[str] = None
+    ) -> AsyncFunctionCall:
+        """`SvcClient.submit`, awaited."""
+        return AsyncFunctionCall(self._run, await self._run(self._calls.submit(function, arguments, version, environment)))
+
+    async def get_call(self, id: str, *, environment: Optional[str] = None) -> AsyncFunctionCall:
+        """`SvcClient.get_call`, awaited."""
+        return AsyncFunctionCall(self._run, await self._run(self._calls.get_call(id, environment)))
 
     async def close(self) -> None:
         """Closes the connections that wait. The client can be used again."""

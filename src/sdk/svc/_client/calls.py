@@ -12,11 +12,13 @@ from urllib.parse import quote
 
 from .._model.frozen_time import frozen_time
 from .._surface.names import DURATION_GRAMMAR, parse_duration
+from .arrow import arrow_result, stream_of
 from .check import Tolerance, checked
-from .config import ClientSettings, client_settings
+from .config import ClientSettings, client_settings, is_environment_id
 from .dataset import DatasetParts, MakeRevision, Revision, dataset_of
 from .errors import ClientError, UnexpectedAnswer
 from .frames import columns_of_table, plain_column
+from .functions import Arguments, CallState, call_function, find_call, submit_call
 from .offline import OfflineQueryState, begin
 from .result import BulkQueryResult, QueryError, QueryResult, bulk_result, error_of, query_result
 from .retries import Retries
@@ -103,6 +105,12 @@ class Calls:
 
     def query_bulk(self, input: Any, output: Sequence[Feature], options: QueryOptions) -> Steps[BulkQueryResult]:
         """`SvcClient.query_bulk`."""
+        stream = stream_of(input, self._query(output, options))
+        if stream is not None:
+            session, headers = self._scoped(options.context.environment if options.context is not None else None)
+            told = yield from session.post_table("/v1/query/bulk", stream, headers)
+            classes = classes_in(_listed(output, "output"))
+            return arrow_result(told.body, classes) if isinstance(told.body, bytes) else bulk_result(_answered(told), classes)
         table = columns_of_table(input)
         if table is None and not isinstance(input, Mapping):
             raise TypeError(f"query_bulk takes lists of values by feature or a table, not {type(input).__name__}")
@@ -218,6 +226,18 @@ class Calls:
         """`SvcClient.get_run_status`."""
         return (yield from find(self._calls(environment), run_id))
 
+    def call(self, function: str, arguments: Arguments, version: Optional[int], environment: Optional[str]) -> Steps[list[Any]]:
+        """`SvcClient.call`."""
+        return (yield from call_function(self._calls(environment, idempotent=False, of_deployment=True), function, arguments, version))
+
+    def submit(self, function: str, arguments: Arguments, version: Optional[int], environment: Optional[str]) -> Steps[CallState]:
+        """`SvcClient.submit`."""
+        return (yield from submit_call(self._calls(environment, idempotent=False, of_deployment=True), function, arguments, version))
+
+    def get_call(self, id: str, environment: Optional[str]) -> Steps[CallState]:
+        """`SvcClient.get_call`."""
+        return (yield from find_call(self._calls(environment), id))
+
     def shown(self, client: str) -> str:
         """The text of a client: its settings without the secret."""
         facts = {"api_server": self.settings.api_server, "client_id": self.settings.client_id, "environment": self.settings.environment}
@@ -231,9 +251,12 @@ class Calls:
             if name in inputs:
                 raise ValueError(f"the input {name!r} is given twice")
             inputs[name] = encode_of(feature, value)
+        return {"inputs": inputs, **self._query(output, options)}
+
+    def _query(self, output: Sequence[Feature], options: QueryOptions) -> dict[str, Any]:
+        """A query without its inputs."""
         tags = options.tags if options.tags or options.context is None else options.context.tags
         fields: dict[str, Any] = {
-            "inputs": inputs,
             "outputs": [feature_name(item) for item in _listed(output, "output")],
             "staleness": {feature_name(feature): _staleness(feature, value) for feature, value in (options.staleness or {}).items()},
             "context": {"tags": _listed(tags, "tags")} if tags else None,
@@ -249,7 +272,7 @@ class Calls:
             "trace": options.trace,
             "store_plan_stages": options.store_plan_stages,
         }
-        body = {name: value for name, value in fields.items() if value or name == "inputs"}
+        body = {name: value for name, value in fields.items() if value}
         now = frozen_time() if options.now is None else options.now
         if now is not None:
             body["now"] = _instant(now) if isinstance(now, (datetime, str)) else [_instant(time) for time in plain_column(now)]
@@ -261,12 +284,15 @@ class Calls:
         session, headers = self._scoped(context.environment if context is not None else None)
         return _answered((yield from session.post(path, body, headers, idempotent)), offset)
 
-    def _calls(self, environment: Optional[str], idempotent: bool = True) -> Call:
+    def _calls(self, environment: Optional[str], idempotent: bool = True, of_deployment: bool = False) -> Call:
         """Calls in an environment, or in the client's own.
 
         idempotent: whether posting twice has no further effect.
+        of_deployment: whether they are about the client's deployment, where it has one.
         """
         session, headers = self._scoped(environment)
+        if of_deployment and self._deployment_id is not None:
+            headers["svc-deployment"] = _header(self._deployment_id)
 
         def call(method: str, path: str, body: Optional[Mapping[str, Any]]) -> Steps[Mapping[str, Any]]:
             if method == "GET":
@@ -278,7 +304,9 @@ class Calls:
     def _scoped(self, wanted: Optional[str]) -> tuple[Session, dict[str, str]]:
         """The session and the headers of an environment, or of the client's own."""
         environment = wanted or self.settings.environment
-        scope = {"svc-environment": environment, "svc-branch": self._branch}
+        # An environment's id is that of one project.
+        project = None if is_environment_id(environment) else self.settings.project
+        scope = {"svc-project": project, "svc-environment": environment, "svc-branch": self._branch}
         session = self.session
         if environment is not None and environment != self.settings.environment:
             fresh = self._sessions.get(environment) or Session(dataclasses.replace(self.settings, environment=environment), self._timeout, self._retries)

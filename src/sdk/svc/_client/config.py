@@ -9,38 +9,14 @@ from typing import Any, Mapping, Optional
 from urllib.parse import urlsplit
 
 from .address import is_loopback
+from .errors import ConfigError
+from .project import project_name, project_root
+from .yaml_scalar import scalar_of
 
 #: The default server: the embedded one.
 DEFAULT_API_SERVER = "http://127.0.0.1:5757"
 
 _ENTRY = re.compile(r"""( *)("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:[^\s#"'&*!|>%@`{}\[\],?:-]|[-?:][^\s])(?:(?!\s#|:\s).)*?):(?:[ \t]+(.*))?\Z""")
-_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
-_ESCAPES = {
-    "0": "\0",
-    "a": "\a",
-    "b": "\b",
-    "t": "\t",
-    "n": "\n",
-    "v": "\v",
-    "f": "\f",
-    "r": "\r",
-    "e": "\x1b",
-    " ": " ",
-    '"': '"',
-    "/": "/",
-    "\\": "\\",
-    "N": "\x85",
-    "_": "\xa0",
-    "L": "\u2028",
-    "P": "\u2029",
-}
-
-
-class ConfigError(ValueError):
-    """A setting that is missing or makes no sense; the message says where it came from and what to
-    do.
-    """
-
 
 @dataclass(frozen=True)
 class ClientSettings:
@@ -51,6 +27,8 @@ class ClientSettings:
     api_server: str
     query_server: Optional[str] = None
     environment: Optional[str] = None
+    #: The project of the folder that the client runs in.
+    project: Optional[str] = None
 
 
 def client_settings(
@@ -62,16 +40,20 @@ def client_settings(
 ) -> ClientSettings:
     """The settings, each from the first source that has it: the argument, the environment variable,
     the config file's entry that SVC_PROFILE names, or else its entry of the project around the
-    working directory, and ``default``. Raises ConfigError.
+    working directory, and ``default``. In a project's folder an environment that was chosen outside
+    of all folders by its id is not meant: it is of one project. Raises ConfigError.
     """
     surroundings = os.environ if env is None else env
+    root = project_root()
     path: Optional[str] = None
     entries: list[dict[str, str]] = []
     if not (client_id and client_secret):
         path = config_file(surroundings)
         tokens = read_config(path) if path else {}
-        keys = _entry_keys(surroundings, tokens, path)
+        keys = _entry_keys(surroundings, tokens, path, root)
         entries = [tokens[key] for key in keys]
+        if root is not None and not surroundings.get("SVC_PROFILE"):
+            entries = [entry if key == root else _without_environment_id(entry) for key, entry in zip(keys, entries)]
         kept = next((key for key in keys if tokens[key].get("clientSecret") or tokens[key].get("clientSecretIn")), None)
         if path and kept and tokens[kept].get("clientSecretIn") and not (client_secret or surroundings.get("SVC_CLIENT_SECRET")):
             client_secret = _secret_in_keychain(path, kept, surroundings)
@@ -104,14 +86,24 @@ def client_settings(
         normalize_address(server, server_from) if server else DEFAULT_API_SERVER,
         normalize_address(query_server, query_from) if query_server else None,
         chosen_environment,
+        project_name(root, surroundings) if root is not None else None,
     )
 
 
-def _entry_keys(env: Mapping[str, str], tokens: Mapping[str, Any], path: Optional[str]) -> list[str]:
+def is_environment_id(environment: Optional[str]) -> bool:
+    """Whether a text is the id of an environment, and not its name."""
+    return environment is not None and environment.startswith("env_")
+
+
+def _without_environment_id(entry: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in entry.items() if key != "activeEnvironment" or not is_environment_id(value)}
+
+
+def _entry_keys(env: Mapping[str, str], tokens: Mapping[str, Any], path: Optional[str], root: Optional[str]) -> list[str]:
     """The keys of the config file's entries that count, the first one before the others."""
     profile = env.get("SVC_PROFILE")
     if not profile:
-        return [key for key in (_project_root(), "default") if key is not None and key in tokens]
+        return [key for key in (root, "default") if key is not None and key in tokens]
     if profile not in tokens:
         place = path or "the config file, which does not exist"
         raise ConfigError(f"SVC_PROFILE names the profile {profile!r}, which is not in {place}; `svc config profiles` lists those that there are")
@@ -218,36 +210,12 @@ def read_config(path: str) -> dict[str, dict[str, str]]:
 
 
 def _scalar(text: str, path: str, line: int) -> str:
-    quoted = re.match(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?\Z""", text)
-    if quoted:
-        body = quoted.group(1)
-        if body[0] == "'":
-            return body[1:-1].replace("''", "'")
-        return _ESCAPE.sub(lambda match: _unescape(match.group(1), path, line), body[1:-1])
-    if re.match(r"""["'&*!|>%@`{\[]""", text) or ": " in text:
+    found = scalar_of(text)
+    if found is None:
         raise _unreadable(path, line)
-    return re.split(r"\s#", text)[0].strip()
-
-
-def _unescape(code: str, path: str, line: int) -> str:
-    if code[0] in "xuU" and len(code) > 1:
-        return chr(int(code[1:], 16))
-    if code not in _ESCAPES:
-        raise _unreadable(path, line)
-    return _ESCAPES[code]
+    return found
 
 
 def _unreadable(path: str, line: int) -> ConfigError:
     shape = "`tokens:`, below it an entry such as `default:`, below that `clientId: ...` and the like, one a line"
     return ConfigError(f"{path}:{line}: the Python client reads the form that `svc login` writes, {shape}; run `svc login`, or pass client_id=")
-
-
-def _project_root() -> Optional[str]:
-    folder = os.path.abspath(os.getcwd())
-    while True:
-        if any(os.path.isfile(os.path.join(folder, name)) for name in ("svc.yaml", "svc.yml")):
-            return os.path.realpath(folder)
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above

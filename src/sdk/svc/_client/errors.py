@@ -9,6 +9,12 @@ class ClientError(Exception):
     """A call that failed; subclasses say how."""
 
 
+class ConfigError(ValueError):
+    """A setting that is missing or makes no sense; the message says where it came from and what to
+    do.
+    """
+
+
 class AuthenticationError(ClientError):
     """The server did not take the client ID and secret."""
 

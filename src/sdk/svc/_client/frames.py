@@ -23,7 +23,7 @@ def columns_of_table(given: Any) -> Optional[dict[Any, list[Any]]]:
     """The columns of a table by name, None for what is missing; None when it is no table of pandas,
     polars or pyarrow. Raises TypeError for a lazy one.
     """
-    maker, kind = _kind_of(given)
+    maker, kind = kind_of(given)
     if maker == "pandas" and kind == "DataFrame":
         return {name: plain_column(given.iloc[:, at]) for at, name in enumerate(given.columns)}
     if maker == "polars" and kind == "DataFrame":
@@ -37,7 +37,7 @@ def columns_of_table(given: Any) -> Optional[dict[Any, list[Any]]]:
 
 def plain_column(column: Any) -> list[Any]:
     """The values of a column as a list, None for what is missing in one of pandas."""
-    maker, kind = _kind_of(column)
+    maker, kind = kind_of(column)
     if maker == "pandas" and hasattr(column, "notna"):
         known = column.notna().tolist()
         return [value if is_known else None for value, is_known in zip(column.astype(object).tolist(), known)]
@@ -80,7 +80,8 @@ def to_pandas(columns: Mapping[str, Sequence[Any]], types: Mapping[str, Any]) ->
     return pandas.DataFrame(found)
 
 
-def _kind_of(given: Any) -> tuple[str, str]:
+def kind_of(given: Any) -> tuple[str, str]:
+    """The package and the name of a value's class."""
     return type(given).__module__.partition(".")[0], type(given).__name__
 
 

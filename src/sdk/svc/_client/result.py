@@ -172,9 +172,14 @@ class BulkQueryResult:
     """
 
     def __init__(self, data: dict[str, list[Any]], errors: list[ErrorDetail], meta: QueryMeta) -> None:
-        self.data = data
+        self._data = data
         self.errors = errors
         self.meta = meta
+
+    @property
+    def data(self) -> dict[str, list[Any]]:
+        """The columns by FQN."""
+        return self._data
 
     def get_feature_values(self, feature: Any) -> list[Any]:
         """The values of an output, one a row. Raises KeyError when it is none of the outputs."""

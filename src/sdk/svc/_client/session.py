@@ -9,16 +9,19 @@ from typing import Any, Callable, Mapping, Optional
 
 from .config import ClientSettings, normalize_address
 from .errors import AuthenticationError, UnexpectedAnswer, message_of
+from .inflating import ACCEPTED, inflated
 from .retries import Retries
 from .server import Server
 from .steps import Alone, Request, Response, Steps
 
+#: The media type of tables of Arrow.
+ARROW_STREAM = "application/vnd.apache.arrow.stream"
 #: Gets or posts at a path, and gives what the server answered. Raises ClientError.
 Call = Callable[[str, str, Optional[Mapping[str, Any]]], Steps[Mapping[str, Any]]]
 
 
 class Answer:
-    """Status and JSON of an answer."""
+    """Status and JSON of an answer, or the bytes of its table."""
 
     __slots__ = ("status", "body")
 
@@ -58,6 +61,13 @@ class Session:
         """
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
         return (yield from self._authorized(lambda: self._queries or self.api, "POST", path, content, headers, idempotent))
+
+    def post_table(self, path: str, content: bytes, headers: Mapping[str, str]) -> Steps[Answer]:
+        """Posts a stream of Arrow, as `post` does JSON; the body of what is answered in this form is
+        its bytes. Raises ClientError.
+        """
+        tables = {"content-type": ARROW_STREAM, "accept": ARROW_STREAM, **headers}
+        return (yield from self._authorized(lambda: self._queries or self.api, "POST", path, content, tables, True))
 
     def get(self, path: str, headers: Mapping[str, str]) -> Steps[Answer]:
         """Gets JSON from the API server, as `post` does from the query server. Raises ClientError."""
@@ -103,7 +113,7 @@ class Session:
         ends: float,
         idempotent: bool = True,
     ) -> Steps[Answer]:
-        sent = {"accept": "application/json", **({} if content is None else {"content-type": "application/json"}), **headers}
+        sent = {"accept": "application/json", "accept-encoding": ACCEPTED, **({} if content is None else {"content-type": "application/json"}), **headers}
         response = yield from self._retries.send(Request(server, method, path, sent, content, self.timeout, ends, idempotent))
         return _answer_of(server, path, response)
 
@@ -141,14 +151,20 @@ class Session:
 
 
 def _answer_of(server: Server, path: str, response: Response) -> Answer:
-    """A response as JSON. Raises ServerUnreachable and UnexpectedAnswer."""
+    """A response as JSON, or as the bytes of a table. Raises ServerUnreachable and UnexpectedAnswer."""
     status, kind = response.status, response.headers.get("content-type", "")
     if status == 407 and server.proxy:
         raise server.refused_by_proxy("407 Proxy Authentication Required")
-    if not kind.lower().partition(";")[0].strip().endswith("json"):
+    if kind != ARROW_STREAM and not kind.lower().partition(";")[0].strip().endswith("json"):
         asked = f"is it an svc server, or does the proxy {server.proxy.shown} answer?" if server.proxy else "is it an svc server?"
         raise UnexpectedAnswer(f"{server.url}{path} answered {status} with {kind or 'nothing'} instead of JSON: {asked}")
     try:
-        return Answer(status, json.loads(response.content))
+        content = inflated(response.content, response.headers.get("content-encoding", ""))
+    except ValueError as error:
+        raise UnexpectedAnswer(f"{server.url}{path} answered {status} with a body that {error}") from None
+    if kind == ARROW_STREAM:
+        return Answer(status, content)
+    try:
+        return Answer(status, json.loads(content))
     except ValueError:
         raise UnexpectedAnswer(f"{server.url}{path} answered {status} with JSON that cannot be read") from None

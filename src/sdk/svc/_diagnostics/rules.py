@@ -905,7 +905,7 @@ class UnknownVenv:
     unknown = Message(code, "{what} runs in venv '{venv}', which svc.yaml does not have for this environment: {advice}", "no such venv")
     unused = Message(
         code,
-        "no resolver or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it",
+        "no resolver, function or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it",
         "not used",
     )
 
@@ -1060,6 +1060,34 @@ class BadSink:
         "debounce is {debounce}, and max_delay {longest}: rows wait at most max_delay, so write a shorter debounce",
         "too long",
     )
+
+
+class BadFunction:
+    """A function that callers run does not say what it takes and returns."""
+
+    code = 208
+    starred = Message(
+        code,
+        "'{function}' takes {stars}{parameter}: each column of the arguments is a parameter with a name",
+        "name the parameters",
+    )
+    positional = Message(
+        code,
+        "'{function}' takes '{parameter}' by its place alone: arguments come by name, so leave out the '/'",
+        "by place",
+    )
+    unannotated = Message(code, "the parameter '{parameter}' has no type: write one, such as '{parameter}: float'", "no type")
+    no_result = Message(code, "'{function}' does not say what it returns: write a type, such as '-> float'", "returns what?")
+    nothing = Message(
+        code,
+        "'{function}' returns None: a function that callers run returns a value, and one without news returns True",
+        "nothing",
+    )
+    table = Message(code, "{written} is no value: take columns, each a parameter, and return one value for each row", "no value")
+    no_list = Message(code, "'{parameter}' is {written}: with batch=True it is a list of all rows' values, such as list[float]", "one list")
+    result_no_list = Message(code, "'{function}' returns {written}: with batch=True it returns a list, such as list[float]", "one list")
+    generator = Message(code, "'{function}' yields values: it returns one for each row", "yields")
+    duplicate = Message(code, "two functions are called '{function}': give one of them another name=", "the same name")
 
 
 class PythonStatement:

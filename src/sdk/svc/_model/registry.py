@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ..sources import DataSource
     from .evaluation import Evaluation
     from .feature_class import FeatureClass
+    from .function import FunctionDefinition, FunctionSpec
     from .hooks import HookDefinition
     from .monitor import Monitor
     from .named_query import NamedQuery
@@ -50,6 +51,7 @@ class Registry:
         self._resolvers: Optional[dict[str, ResolverSpec]] = None
         self._streams: dict[tuple[Origin, str], StreamDefinition] = {}
         self._sinks: dict[tuple[Origin, str], SinkDefinition] = {}
+        self._functions: dict[tuple[Origin, str], FunctionDefinition] = {}
         self._stream_calls: dict[tuple[Origin, str], StreamCall] = {}
 
     def clear(self) -> None:
@@ -73,6 +75,9 @@ class Registry:
 
     def add_sink(self, item: SinkDefinition) -> None:
         _replace(self._sinks, (item.origin, item.fqn), item)
+
+    def add_function(self, item: FunctionDefinition) -> None:
+        _replace(self._functions, (item.origin, item.name), item)
 
     def add_stream_call(self, item: StreamCall) -> None:
         _replace(self._stream_calls, (item.origin, item.fqn), item)
@@ -174,6 +179,20 @@ class Registry:
         from .sink import compile_sinks
 
         return compile_sinks(self.sink_definitions)
+
+    @property
+    def function_definitions(self) -> list[FunctionDefinition]:
+        """Every function that callers run as it was defined."""
+        return list(self._functions.values())
+
+    @property
+    def functions(self) -> dict[str, FunctionSpec]:
+        """Every function that callers run whose definition makes sense, by what calls name it."""
+        if not self._functions:
+            return {}
+        from .function import compile_functions
+
+        return compile_functions(self.function_definitions)
 
     @property
     def resolvers(self) -> dict[str, ResolverSpec]:

@@ -23,6 +23,7 @@ _QUERIES = "svc.queries"
 _LOGGING = "svc.logging"
 _MONITORING = "svc.monitoring"
 _EVALUATIONS = "svc.evaluations"
+_COMPUTE = "svc.compute"
 _HTTP = "svc.http"
 _EMBEDDING = "svc.embedding"
 _PROMPTS = "svc.prompts"
@@ -33,6 +34,7 @@ _NOTEBOOK = "svc.notebook"
 PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "AsyncDataset": (_CLIENT, _ROOT),
     "AsyncDatasetRevision": (_CLIENT, _ROOT),
+    "AsyncFunctionCall": (_CLIENT, _ROOT),
     "AsyncOfflineQuery": (_CLIENT, _ROOT),
     "AsyncResolverRun": (_CLIENT, _ROOT),
     "AsyncSvcClient": (_CLIENT, _ROOT),
@@ -56,6 +58,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "FeatureResult": (_CLIENT, _ROOT),
     "FeatureTime": (_FEATURES, _ROOT),
     "Features": (_FEATURES, _ROOT),
+    "FunctionCall": (_CLIENT, _ROOT),
+    "FunctionFailed": (_CLIENT, _ROOT),
     "HttpRefused": (_HTTP, _ROOT),
     "HttpResponse": (_HTTP, _ROOT),
     "Monitor": (_MONITORING, _ROOT),
@@ -107,6 +111,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     # Not of `svc`: there the name is the module's.
     "features": (_FEATURES,),
     "freeze_time": (_ROOT,),
+    "function": (_COMPUTE, _ROOT),
     "group_by_windowed": (_STREAMS, _FEATURES, _ROOT),
     "has_many": (_FEATURES, _ROOT),
     "has_one": (_FEATURES, _ROOT),

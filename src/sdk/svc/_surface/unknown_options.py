@@ -173,6 +173,11 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "offline": _RESOLVER,
     "stream": _STREAM,
     "make_stream_resolver": _STREAM_CALL,
+    "function": {
+        "description": "the docstring is the description",
+        "retries": "a call that fails is not tried again",
+        "version": "each deployment that changes the function gives it the next version",
+    },
     "sink": {"description": "the docstring is the description", "upsert": "the function itself says what becomes of rows"},
     "before_all": {},
     "after_all": {},

@@ -16,6 +16,7 @@ from .._frames.columns import Key
 from .._frames.dataframe import DataFrame, refuse_others
 from .._frames.spec import ColumnSpec
 from .._frames.unit_call import rows_returned
+from .._model.function import FUNCTION
 from .._model.model_call import ModelDefinition
 from .._model.resolver import InputSpec, ResolverSpec
 from .._model.sink import SINK
@@ -28,8 +29,12 @@ from .runner import CallCancelled, Errors, Input, Row, Runner
 _to_datetime = decoder(datetime)
 
 
-def runner_for(spec: ResolverSpec, project: Project) -> Runner:
-    """The runner of a resolver."""
+def runner_for(spec: Any, project: Project) -> Any:
+    """The runner of a resolver, or of a function that callers run."""
+    if spec.kind == FUNCTION:
+        from .function_runner import FunctionRunner
+
+        return FunctionRunner(spec, project)
     if isinstance(spec, StreamSpec):
         from .stream_runner import BatchRunner, StreamRunner
 

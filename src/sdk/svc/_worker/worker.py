@@ -394,7 +394,7 @@ def main(argv: List[str]) -> int:
             return 1
         with no_collections():  # of what is nearly all of use to the end of the process
             threaded = {fqn: worker.lane.concurrent(spec) for fqn, spec in registry.resolvers.items() if spec.is_threaded}
-            specs = {**registry.resolvers, **threaded, **registry.streams, **registry.sinks}
+            specs = {**registry.resolvers, **threaded, **registry.streams, **registry.sinks, **registry.functions}
             resolvers = {fqn: _describe_resolver(spec, project) for fqn, spec in specs.items()}
             gc.freeze()
     worker.await_begin()
@@ -422,7 +422,10 @@ def _lacks_resolver(venv: str) -> bool:
     """Whether a resolver of a venv makes no sense without the modules that were left out."""
     definitions = [*registry.definitions, *registry.stream_definitions, *registry.sink_definitions]
     known = {*registry.resolvers, *registry.streams, *registry.sinks}
-    return any(item.fqn not in known for item in definitions if item.options.venv == venv)
+    functions = {spec.name for spec in registry.functions.values()}
+    return any(item.fqn not in known for item in definitions if item.options.venv == venv) or any(
+        item.name not in functions for item in registry.function_definitions if item.options.venv == venv
+    )
 
 
 def _hook_failure(hook: HookDefinition, described: Dict[str, Any]) -> str:

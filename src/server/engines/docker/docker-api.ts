@@ -42,6 +42,8 @@ export interface DockerApi {
   readonly address: string;
   /** The answer to a call. Rejects with Failure when it is none of success. */
   call(path: string, call?: DockerCall): Promise<Response>;
+  /** The answer as text of a bounded length. Rejects with Failure. */
+  text(path: string, call?: DockerCall): Promise<string>;
   /** The answer as JSON; an empty one has no members. Rejects with Failure. */
   json(path: string, call?: DockerCall): Promise<JsonObject>;
   /** A connection that was turned into a stream of both ways. Rejects with Failure. */
@@ -76,14 +78,17 @@ export function createDockerApi(path: string): DockerApi {
     throw refusal(response.status, await boundedText(response));
   };
 
+  const text: DockerApi["text"] = async (target, options) => boundedText(await call(target, options));
+
   return {
     address,
     call,
+    text,
     async json(target, options) {
-      const text = await boundedText(await call(target, options));
-      if (text === "") return {};
+      const said = await text(target, options);
+      if (said === "") return {};
       try {
-        return JSON.parse(text) as JsonObject;
+        return JSON.parse(said) as JsonObject;
       } catch {
         throw new Failure("unavailable", `The container engine at ${address} answered with what is no JSON.`);
       }

@@ -167,8 +167,7 @@ async function pull(api: DockerApi, image: string, signal: AbortSignal): Promise
   const reference = /(?::[^/]+|@[^/]+)$/.test(image) ? image : `${image}:latest`;
   let said = "";
   try {
-    const response = await api.call("/images/create", { method: "POST", query: { fromImage: reference }, signal, timeoutMs: PULL_MS });
-    said = (await response.text()).slice(-65_536);
+    said = await api.text("/images/create", { method: "POST", query: { fromImage: reference }, signal, timeoutMs: PULL_MS });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof Failure && error.kind !== "unavailable") throw missing(error.message.replace(/^[^:]*: |\.$/g, ""));

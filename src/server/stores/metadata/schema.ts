@@ -416,4 +416,49 @@ create table notebook_output (
   (db) => {
     db.run("alter table deployment add column layers text not null default '[]'");
   },
+  (db) => {
+    db.run(`
+create table function_version (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, name text not null, version integer not null,
+  fingerprint text not null, definition blob not null, created_at integer not null, unique (environment_id, name, version),
+  unique (environment_id, name, fingerprint)
+) strict;
+create table function_placement (
+  deployment_id text not null, function_id text not null, environment_id text not null, branch text not null,
+  primary key (deployment_id, function_id)
+) strict, without rowid;
+create index function_placement_by_function on function_placement (function_id, branch);
+create table function_call (
+  seq integer primary key autoincrement, id text not null unique, environment_id text not null, branch text not null, deployment_id text not null,
+  name text not null, version integer not null, trace_id text not null, traceparent text not null, form text not null, rows integer not null,
+  created_by text not null, state text not null check (state in ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
+  fence integer not null, attempts integer not null, input_bytes integer not null, error text, enqueued_at integer not null,
+  started_at integer, ended_at integer
+) strict;
+create index function_call_by_environment on function_call (environment_id, seq);
+create index function_call_by_name on function_call (environment_id, name, seq);
+create index function_call_by_time on function_call (environment_id, enqueued_at);
+create index function_call_open on function_call (environment_id, input_bytes) where state in ('queued', 'running');
+create index function_call_by_end on function_call (ended_at);
+create table function_call_input (
+  call_id text primary key references function_call (id) on delete cascade, bytes blob not null
+) strict;
+create table function_call_output (
+  call_id text primary key references function_call (id) on delete cascade, bytes blob not null
+) strict;
+create table image_build (
+  seq integer primary key autoincrement, environment_id text not null, name text not null, kind text not null check (kind in ('venv', 'image')),
+  deployment_id text not null, venv text not null, runtime text not null, image_destinations text not null,
+  phase text not null check (phase in ('pending', 'running', 'succeeded', 'failed', 'error', 'skipped', 'omitted')), error text not null,
+  created_at integer not null, started_at integer, ended_at integer, unique (environment_id, name)
+) strict;
+create index image_build_by_environment on image_build (environment_id, seq);
+create index image_build_by_deployment on image_build (deployment_id) where ended_at is null;
+create index image_build_by_end on image_build (ended_at);
+create table image_build_line (
+  seq integer primary key autoincrement, environment_id text not null, name text not null, text text not null
+) strict;
+create index image_build_line_by_build on image_build_line (environment_id, name, seq);
+`);
+  },
 ];

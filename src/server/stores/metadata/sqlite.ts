@@ -14,8 +14,11 @@ import { insertsDeletion, sqliteDeletions } from "./sqlite-deletions.ts";
 import { sqliteDocuments } from "./sqlite-documents.ts";
 import { sqliteEvaluations } from "./sqlite-evaluations.ts";
 import { sqliteExpiry } from "./sqlite-expiry.ts";
+import { sqliteFunctionCalls } from "./sqlite-function-calls.ts";
+import { sqliteFunctions } from "./sqlite-functions.ts";
 import { sqliteGraphs } from "./sqlite-graphs.ts";
 import { sqliteIdentity } from "./sqlite-identity.ts";
+import { sqliteImageBuilds } from "./sqlite-image-builds.ts";
 import { incrementalQueries } from "./sqlite-incremental.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 import { sqliteMonitors } from "./sqlite-monitors.ts";
@@ -84,6 +87,9 @@ export function createSqliteMetadataStore(options: {
     datasets: datasetQueries(db, writer),
     deletions: sqliteDeletions(db, writer, insertDeletion),
     documents: sqliteDocuments(db, writer),
+    functions: sqliteFunctions(db, writer),
+    functionCalls: sqliteFunctionCalls(db, writer, now, insertJob),
+    imageBuilds: sqliteImageBuilds(db, writer, now),
     incremental,
     jobs,
     offlineQueries: offlineQueryQueries(db, writer, now, insertJob),

@@ -12,8 +12,11 @@ import type { DeletionStore } from "./deletions.ts";
 import type { DeploymentStore } from "./deployments.ts";
 import type { DocumentStore } from "./documents.ts";
 import type { EvaluationStore } from "./evaluations.ts";
+import type { FunctionCallStore } from "./function-calls.ts";
+import type { FunctionStore } from "./functions.ts";
 import type { GraphStore } from "./graphs.ts";
 import type { IdentityStore } from "./identity.ts";
+import type { ImageBuildStore } from "./image-builds.ts";
 import type { IncrementalStore } from "./incremental.ts";
 import type { JobStore } from "./jobs.ts";
 import type { MonitorStore } from "./monitors.ts";
@@ -48,6 +51,12 @@ export interface MetadataStore extends IdentityStore, ProjectStore, SessionStore
   readonly deletions: DeletionStore;
   /** The settings of the control plane. */
   readonly documents: DocumentStore;
+  /** Versions of the functions that callers run. */
+  readonly functions: FunctionStore;
+  /** Calls of such functions that were kept. */
+  readonly functionCalls: FunctionCallStore;
+  /** Builds of virtual environments and of images. */
+  readonly imageBuilds: ImageBuildStore;
   /** Progress of what runs incrementally. */
   readonly incremental: IncrementalStore;
   readonly jobs: JobStore;

@@ -7,7 +7,7 @@
 import type { Search } from "../../../domain/search/tree.ts";
 
 /** The kind of an operation that an error is of. */
-export type ErrorOperation = "query" | "bulk_query" | "run" | "offline_query" | "sink";
+export type ErrorOperation = "query" | "bulk_query" | "run" | "offline_query" | "sink" | "function";
 
 /** An exception that user code raised. */
 export interface RecordedException {

@@ -14,6 +14,7 @@ export interface AuditedEndpoint {
 /** The audited endpoints. */
 export const AUDITED_ENDPOINTS: readonly AuditedEndpoint[] = [
   { path: "/v1/oauth/token", method: "POST", name: "POST /v1/oauth/token", fields: ["client_id"] },
+  { path: "/v1/oauth/authorize", method: "GET", name: "GET /v1/oauth/authorize", fields: ["login_session_id"] },
   { path: "/v1/features/upload", method: "POST", name: "POST /v1/features/upload", fields: ["columns"] },
   { path: "/v1/features/rows", method: "DELETE", name: "DELETE /v1/features/rows", fields: ["namespace", "features", "tags"] },
   { path: "/v1/features/columns", method: "DELETE", name: "DELETE /v1/features/columns", fields: ["namespace", "features"] },

@@ -4,12 +4,12 @@
  */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
+import { ARROW_STREAM } from "../../../domain/arrow/format.ts";
 import { parseInstant } from "../../../domain/timestamp.ts";
 import { parseTraceparent } from "../../../domain/traceparent.ts";
 import { authorize } from "../../access/authorize.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
-import { ARROW_STREAM } from "../../arrow/format.ts";
 import { ArrowRefused, readArrowStream } from "../../arrow/read-stream.ts";
 import { Failure } from "../../failure.ts";
 import { clipped } from "../../query/refusal.ts";

@@ -71,6 +71,41 @@ export function repeatedName(bytes: Uint8Array, below?: Uint8Array): string | un
   return repeated;
 }
 
+/** A body without the items of one of its lists, and these. */
+export interface JsonList {
+  readonly rest: Uint8Array<ArrayBuffer>;
+  readonly items: readonly Uint8Array[];
+}
+
+/**
+ * The items of the list in a member of the outermost object, which are left to the parser as they
+ * are; undefined when there is no such list.
+ * @param name the member's name, from `quoted`
+ */
+export function splitList(bytes: Uint8Array, name: Uint8Array): JsonList | undefined {
+  const items: Uint8Array[] = [];
+  let [begin, from, depth] = [0, 0, 0];
+  let isNamed = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      const end = stringEnd(bytes, at);
+      if (depth === 1) isNamed = Buffer.compare(bytes.subarray(at, end + 1), name) === 0;
+      at = end;
+    } else if (byte === 0x5b || byte === 0x7b) {
+      if (++depth === 2 && isNamed && byte === 0x5b && begin === 0) begin = from = at + 1;
+    } else if (byte === COMMA && depth === 2 && begin > 0) {
+      items.push(bytes.subarray(from, at));
+      from = at + 1;
+    } else if ((byte === 0x5d || byte === 0x7d) && depth-- === 2 && begin > 0) {
+      const last = bytes.subarray(from, at);
+      const isEmpty = items.length === 0 && last.every((one) => one <= 0x20);
+      return { rest: Buffer.concat([bytes.subarray(0, begin), bytes.subarray(at)]), items: isEmpty ? [] : [...items, last] };
+    }
+  }
+  return undefined;
+}
+
 class Scan {
   members = 0;
   membersBelow = 0;

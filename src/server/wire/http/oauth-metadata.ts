@@ -21,17 +21,22 @@ export function serveResourceMetadata(platform: Pick<Platform, "addressFor">, { 
   });
 }
 
-/** Answers the document about the token exchange, which knows client credentials alone. */
+/**
+ * Answers the document about the token exchange, for credentials of one's own and for applications
+ * that a person lets in.
+ */
 export function serveExchangeMetadata(platform: Pick<Platform, "addressFor">, { headers, method }: Request): Response {
   if (method !== "GET") return methodNotAllowed("GET");
   const address = platform.addressFor(headers);
   return json({
     issuer: address,
     token_endpoint: `${address}/v1/oauth/token`,
-    token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
-    grant_types_supported: ["client_credentials"],
-    // Readers insist on an address; no type of response is given there.
-    authorization_endpoint: `${address}/login/oidc`,
-    response_types_supported: [],
+    registration_endpoint: `${address}/v1/oauth/register`,
+    authorization_endpoint: `${address}/v1/oauth/authorize`,
+    token_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
+    grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
+    response_types_supported: ["code"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
   });
 }

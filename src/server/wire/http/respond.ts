@@ -78,14 +78,19 @@ const DETAILS: Readonly<Record<ConnectCode, CodeNames>> = {
   internal: ["INTERNAL_SERVER_ERROR", "NETWORK"],
 };
 
-/** An error as JSON. */
-export function errorAnswer(answer: ErrorAnswer, headers: Record<string, string> = {}): Response {
+/** The body of an error. */
+export function errorBody(answer: ErrorAnswer): Readonly<Record<string, unknown>> {
   const { status, message, hint, more, code = CODES[status] ?? "internal" } = answer;
   const [detail, category] = DETAILS[code];
   const texts = { message, ...(hint ? { hint } : {}) };
   const { error = code, errors = [{ code: detail === "UNSPECIFIED" ? "INVALID_QUERY" : detail, category, ...texts }] } = answer;
-  const challenge: Record<string, string> = status === 401 ? { "www-authenticate": "Bearer" } : {};
-  return json({ ...more, code, error, ...texts, errors }, status, { ...challenge, ...headers });
+  return { ...more, code, error, ...texts, errors };
+}
+
+/** An error as JSON. */
+export function errorAnswer(answer: ErrorAnswer, headers: Record<string, string> = {}): Response {
+  const challenge: Record<string, string> = answer.status === 401 ? { "www-authenticate": "Bearer" } : {};
+  return json(errorBody(answer), answer.status, { ...challenge, ...headers });
 }
 
 /** An error with a code for programs and a message for people. */

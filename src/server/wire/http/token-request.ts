@@ -1,10 +1,11 @@
 /**
  * Requests of the token exchange: client credentials in the body or in HTTP Basic (RFC 6749
- * sections 2.3.1 and 4.4.2), as a form or as JSON.
+ * sections 2.3.1 and 4.4.2), codes with their verifiers (RFC 7636) and refresh tokens, as a form or
+ * as JSON.
  */
 
 /** The error code of a refused request, from RFC 6749 section 5.2. */
-export type TokenErrorCode = "invalid_request" | "invalid_client" | "unsupported_grant_type" | "invalid_scope";
+export type TokenErrorCode = "invalid_request" | "invalid_client" | "invalid_grant" | "unsupported_grant_type" | "invalid_scope";
 
 /** A request that gets no token. */
 export class TokenRequestRefused extends Error {
@@ -17,13 +18,34 @@ export class TokenRequestRefused extends Error {
   }
 }
 
-/** The content of a token request. */
-export interface TokenRequest {
+/** A request with a client's own credentials. */
+export interface CredentialsRequest {
+  readonly grant: "client_credentials";
   readonly clientId: string;
   readonly clientSecret: string;
   /** The requested permissions; undefined = all that the client has. */
   readonly scope: readonly string[] | undefined;
 }
+
+/** A request of an application that a person let in. */
+export interface CodeRequest {
+  readonly grant: "authorization_code";
+  readonly appId: string;
+  readonly code: string;
+  readonly verifier: string;
+  /** Undefined = it was not repeated. */
+  readonly redirectUri: string | undefined;
+}
+
+/** A request of an application whose access goes on. */
+export interface RefreshRequest {
+  readonly grant: "refresh_token";
+  readonly appId: string;
+  readonly refreshToken: string;
+}
+
+/** The content of a token request. */
+export type TokenRequest = CredentialsRequest | CodeRequest | RefreshRequest;
 
 /** Whether bodies of this content type are accepted. */
 export function isTokenRequestType(contentType: string): boolean {
@@ -49,14 +71,32 @@ export function readTokenRequest(headers: Headers, body: Uint8Array): TokenReque
   };
   const grantType = field("grant_type");
   if (grantType === undefined) throw new TokenRequestRefused("invalid_request", 'grant_type is missing: send "client_credentials".');
-  if (grantType !== "client_credentials")
-    throw new TokenRequestRefused("unsupported_grant_type", 'grant_type must be "client_credentials".');
-  const { clientId, clientSecret } = usesBasic(headers) ? basicCredentials(headers, field) : bodyCredentials(field);
-  return { clientId, clientSecret, scope: field("scope")?.split(" ").filter(Boolean) };
+  const needed = (name: string): string => {
+    const value = field(name);
+    if (value === undefined) throw new TokenRequestRefused("invalid_request", `${name} is missing.`);
+    return value;
+  };
+  switch (grantType) {
+    case "client_credentials": {
+      const { clientId, clientSecret } = usesBasic(headers) ? basicCredentials(headers, field) : bodyCredentials(field);
+      return { grant: grantType, clientId, clientSecret, scope: field("scope")?.split(" ").filter(Boolean) };
+    }
+    case "authorization_code": {
+      const [appId, code, verifier] = [needed("client_id"), needed("code"), needed("code_verifier")];
+      return { grant: grantType, appId, code, verifier, redirectUri: field("redirect_uri") };
+    }
+    case "refresh_token":
+      return { grant: grantType, appId: needed("client_id"), refreshToken: needed("refresh_token") };
+    default:
+      throw new TokenRequestRefused(
+        "unsupported_grant_type",
+        'grant_type must be "client_credentials", "authorization_code" or "refresh_token".',
+      );
+  }
 }
 
 type Field = (name: string) => string | undefined;
-type Credentials = Pick<TokenRequest, "clientId" | "clientSecret">;
+type Credentials = Pick<CredentialsRequest, "clientId" | "clientSecret">;
 
 function bodyCredentials(field: Field): Credentials {
   const [clientId, clientSecret] = [field("client_id"), field("client_secret")];

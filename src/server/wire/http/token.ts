@@ -1,4 +1,7 @@
-/** `POST /v1/oauth/token`: client credentials for an access token (RFC 6749 section 4.4). */
+/**
+ * `POST /v1/oauth/token`: an access token for client credentials (RFC 6749 section 4.4), or for a
+ * code or refresh token of an application that a person let in.
+ */
 
 import { allows, isPermission } from "../../../domain/permissions.ts";
 import { formatMicros } from "../../../domain/timestamp.ts";
@@ -9,9 +12,18 @@ import { TOKEN_LIFETIME_S } from "../../access/tokens.ts";
 import type { ClientRecord } from "../../stores/metadata/identity.ts";
 import type { CallNote } from "../call-audit.ts";
 import type { Platform } from "../platform.ts";
+import { clientOfCode, refreshedClient } from "./app-token.ts";
 import { readBody, SHORT_BODY_BYTES } from "./body.ts";
 import { errorAnswer, json, methodNotAllowed } from "./respond.ts";
-import { isTokenRequestType, readTokenRequest, type TokenRequest, TokenRequestRefused, usesBasic } from "./token-request.ts";
+import {
+  type CodeRequest,
+  type CredentialsRequest,
+  isTokenRequestType,
+  type RefreshRequest,
+  readTokenRequest,
+  TokenRequestRefused,
+  usesBasic,
+} from "./token-request.ts";
 
 /**
  * Exchanges a client's id and secret for a token. A wrong secret and an unknown client get the same
@@ -26,9 +38,11 @@ export async function exchangeToken(platform: Platform, request: Request, note: 
   }
   try {
     const tokenRequest = readTokenRequest(headers, await readBody(request, SHORT_BODY_BYTES));
-    const client = await identify(platform, tokenRequest, note);
-    note.by = { clientId: client.id };
-    return json(await grant(platform, client, tokenRequest, headers), 200, { pragma: "no-cache" });
+    const answer =
+      tokenRequest.grant === "client_credentials"
+        ? await grant(platform, await identify(platform, tokenRequest, note), tokenRequest.scope, headers)
+        : await appGrant(platform, tokenRequest, headers, note);
+    return json(answer, 200, { pragma: "no-cache" });
   } catch (error) {
     if (!(error instanceof TokenRequestRefused)) throw error;
     if (error.code !== "invalid_client") return refusal(400, error.code, error.message);
@@ -37,17 +51,28 @@ export async function exchangeToken(platform: Platform, request: Request, note: 
   }
 }
 
-async function identify(platform: Platform, { clientId, clientSecret }: TokenRequest, note: CallNote): Promise<ClientRecord> {
+/** The token of an application that a person let in, with the one by which it gets the next. */
+async function appGrant(platform: Platform, request: CodeRequest | RefreshRequest, headers: Headers, note: CallNote): Promise<object> {
+  const { client, refreshToken } = await (request.grant === "refresh_token"
+    ? refreshedClient(platform, request)
+    : clientOfCode(platform, request));
+  note.about = { client_id: client.id };
+  note.by = { clientId: client.id };
+  return { ...(await grant(platform, client, undefined, headers)), refresh_token: refreshToken };
+}
+
+async function identify(platform: Platform, { clientId, clientSecret }: CredentialsRequest, note: CallNote): Promise<ClientRecord> {
   const client = await platform.clients.find(clientId);
   if (client) note.about = { client_id: client.id };
   if (!secretMatches(clientSecret, client?.secretHash) || !client)
     throw new TokenRequestRefused("invalid_client", "The client id or secret is wrong.");
   if (isOver(client, platform.clock.now())) throw new TokenRequestRefused("invalid_client", whyOver(client));
   platform.clients.used(client.id);
+  note.by = { clientId: client.id };
   return client;
 }
 
-async function grant(platform: Platform, client: ClientRecord, { scope }: TokenRequest, headers: Headers): Promise<object> {
+async function grant(platform: Platform, client: ClientRecord, scope: readonly string[] | undefined, headers: Headers): Promise<object> {
   if (scope?.some((name) => !isPermission(name) || !allows(client.permissions, name)))
     throw new TokenRequestRefused("invalid_scope", `scope asks for more than the client may: ${client.permissions.join(", ")}.`);
   const permissions = scope ?? client.permissions;

@@ -3,7 +3,7 @@
  * the methods of all services with their messages, made of the contract.
  */
 
-import { ARROW_STREAM } from "../../arrow/format.ts";
+import { ARROW_STREAM } from "../../../domain/arrow/format.ts";
 import { MessageSchemas, methodPaths, type Schema } from "./message-schemas.ts";
 
 const STRING: Schema = { type: "string" };
@@ -174,6 +174,20 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
       answer: object(
         { data: mapOf({ type: "array" }), errors: listOf(ref("Problem")), hits: mapOf({ type: "array" }), meta: ref("QueryMeta") },
         ["data", "meta"],
+      ),
+    },
+  },
+  "/v1/query/multi": {
+    post: {
+      summary: "Several queries at once, each of which comes to what `/v1/query/online` would answer; one that is refused has a `code`",
+      body: object({ queries: { ...listOf(ref("Query")), minItems: 1, maxItems: 100 } }, ["queries"]),
+      answer: object(
+        {
+          outcomes: listOf(
+            object({ data: listOf(ref("Result")), errors: listOf(ref("Problem")), meta: ref("QueryMeta"), code: STRING }, ["data"]),
+          ),
+        },
+        ["outcomes"],
       ),
     },
   },

@@ -1,4 +1,7 @@
-/** The bodies of `POST /v1/query/online` and `POST /v1/query/bulk`, checked field by field. */
+/**
+ * The bodies of `POST /v1/query/online`, `/v1/query/bulk` and `/v1/query/multi`, checked field by
+ * field.
+ */
 
 import { DURATION_GRAMMAR } from "../../../domain/duration.ts";
 import { errorText } from "../../../domain/error-text.ts";
@@ -10,7 +13,7 @@ import { QueryRefused } from "../../query/refusal.ts";
 import { MAX_NAMES, tooManyNames } from "../../query/request/prepare.ts";
 import { type BulkRequest, bulkColumn, type QueryRequest, type RequestInput } from "../../query/request/request.ts";
 import { unknownField } from "../http/json-fields.ts";
-import { jsonText, quoted, repeatedName } from "../http/json-text.ts";
+import { jsonText, quoted, repeatedName, splitList } from "../http/json-text.ts";
 
 /**
  * A body that is not a query; the message names the wrong field, what was expected and what was
@@ -95,6 +98,37 @@ export function readBulkQueryBody(bytes: Uint8Array, maxValues: number): Read<Bu
   return { body: { ...body, bulk: { request: body.request, columns, now: times } }, text };
 }
 
+const QUERIES = quoted("queries");
+const MULTI_FIELDS = new Set(["queries"]);
+/** Most queries of a body. */
+const MOST_QUERIES = 100;
+
+/**
+ * Reads a body of several queries, each as `readQueryBody` does; one that is refused by itself is
+ * its refusal. Throws BodyInvalid, JsonRefused.
+ */
+export function readMultiBody(bytes: Uint8Array): Read<readonly (Read<QueryBody> | QueryRefused)[]> {
+  jsonText(bytes);
+  const { rest, items } = splitList(bytes, QUERIES) ?? { rest: bytes, items: [] };
+  const { members, text } = jsonText(rest);
+  const body = parsedFields(text);
+  if (members > Object.keys(body).length) throw givenTwice(repeatedName(rest), "");
+  onlyKnown(body, MULTI_FIELDS, "");
+  if (!Array.isArray(body.queries)) throw wrong("queries", "a list of queries", body.queries);
+  if (items.length === 0 || items.length > MOST_QUERIES)
+    throw new BodyInvalid(`queries: a body has 1 to ${MOST_QUERIES} of them, and this one has ${items.length}`);
+  const read = items.map((item, at) => {
+    try {
+      return readQueryBody(item);
+    } catch (error) {
+      if (error instanceof BodyInvalid) throw new BodyInvalid(`queries[${at}]: ${error.message}`);
+      if (error instanceof QueryRefused) return error;
+      throw error;
+    }
+  });
+  return { body: read, text };
+}
+
 /**
  * Reads the body of a query of classes that are not deployed, whose `graph` is a text. Throws
  * BodyInvalid, JsonRefused, QueryRefused.
@@ -137,13 +171,7 @@ interface ReadFields extends Read<QueryBody> {
 function readFields(bytes: Uint8Array, maxValues?: number, known: ReadonlySet<string> = FIELDS): ReadFields {
   const { text, members, membersBelow } = jsonText(bytes, maxValues, INPUTS);
   if (membersBelow > MAX_NAMES) throw new QueryRefused([tooManyNames(membersBelow)]);
-  let parsed: unknown;
-  try {
-    parsed = parseExactJson(text);
-  } catch (error) {
-    throw new BodyInvalid(`the body is not JSON: ${errorText(error)}`);
-  }
-  const body = fields(parsed, "the body");
+  const body = parsedFields(text);
   if (members > Object.keys(body).length) throw givenTwice(repeatedName(bytes), "");
   onlyKnown(body, known, "");
   const context = optional(body.context, "context", fields) ?? NONE;
@@ -181,6 +209,16 @@ function readFields(bytes: Uint8Array, maxValues?: number, known: ReadonlySet<st
     },
   };
   return { body: query, inputs, times, text, graph: body.graph };
+}
+
+function parsedFields(text: string): Fields {
+  let parsed: unknown;
+  try {
+    parsed = parseExactJson(text);
+  } catch (error) {
+    throw new BodyInvalid(`the body is not JSON: ${errorText(error)}`);
+  }
+  return fields(parsed, "the body");
 }
 
 function givenInputs(inputs: Fields): RequestInput[] {

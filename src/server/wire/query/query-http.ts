@@ -4,8 +4,8 @@
  */
 
 import type { Clock } from "../../../context/clock.ts";
+import { ARROW_STREAM } from "../../../domain/arrow/format.ts";
 import type { Caller } from "../../access/tokens.ts";
-import { ARROW_STREAM } from "../../arrow/format.ts";
 import { ArrowRefused } from "../../arrow/read-stream.ts";
 import { arrowStream } from "../../arrow/write-stream.ts";
 import { clipped, QueryRefused } from "../../query/refusal.ts";
@@ -13,11 +13,11 @@ import type { QueryRequest } from "../../query/request/request.ts";
 import { encodedAnswer, encodedHeaders } from "../http/content-encoding.ts";
 import { deadlineOf } from "../http/deadline.ts";
 import { JsonRefused } from "../http/json-text.ts";
-import { errorAnswer } from "../http/respond.ts";
+import { type ErrorAnswer, errorAnswer, errorBody } from "../http/respond.ts";
 import { answerToText, besideColumns, bulkAnswerToJson, errorToJson, type JsonError } from "./answer-json.ts";
 import { type IncomingQuery, parentOf, type QueryRunner, runBulkQuery, runQuery, scopeOf } from "./endpoint.ts";
 import type { Expressions } from "./expressions.ts";
-import { BodyInvalid, type QueryBody, readArrowQuery, readBulkQueryBody, readQueryBody } from "./query-body.ts";
+import { BodyInvalid, type QueryBody, readArrowQuery, readBulkQueryBody, readMultiBody, readQueryBody } from "./query-body.ts";
 
 /** Longest body, in bytes. */
 export const MAX_QUERY_BYTES = 8 * 1024 * 1024;
@@ -41,6 +41,7 @@ const MAX_LOGGED_ERRORS = 100;
  */
 export const NO_RESULTS: readonly never[] = [];
 export const NO_COLUMNS: Readonly<Record<string, never>> = {};
+export const NO_OUTCOMES: readonly never[] = [];
 
 /** What a refused request for a plan answers beside its errors. */
 export const NO_PLAN: Readonly<Record<string, never>> = {};
@@ -75,6 +76,27 @@ export function createBulkQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Au
     },
     true,
   );
+}
+
+/**
+ * Makes the handler of `POST /v1/query/multi`: several queries at once, each of which comes to what
+ * `POST /v1/query/online` would answer. What no query can be run for fails all of them.
+ */
+export function createMultiQueryHttp<Auth>(runner: QueryRunner<Auth>): Handler<Auth> {
+  return createHandler(readMultiBody, { outcomes: NO_OUTCOMES }, async (queries, call, _text, auth) => {
+    const outcomes = queries.map(async (read) => {
+      try {
+        if (read instanceof QueryRefused) throw read;
+        const { body, text } = read;
+        const incoming = incomingQuery("POST /v1/query/multi", body, body.request, call, text);
+        return await runQuery(runner, incoming, auth, (answer) => answerToText(answer, body));
+      } catch (error) {
+        if (!(error instanceof QueryRefused)) throw error;
+        return JSON.stringify(errorBody(refusal(error, { data: NO_RESULTS })));
+      }
+    });
+    return `{"outcomes":[${(await Promise.all(outcomes)).join(",")}]}`;
+  });
 }
 
 /** Makes the handler of `POST /v1/query/plan`: the plan of a query, which is not run. */
@@ -130,15 +152,16 @@ function createHandler<Auth, B>(
       return await encodedAnswer(request.headers, await answer(body, call, text, auth), wantsArrow ? ARROW_HEADERS : JSON_HEADERS);
     } catch (error) {
       if (error instanceof BodyInvalid || error instanceof JsonRefused || error instanceof ArrowRefused) return refuse(400, error.message);
-      if (error instanceof QueryRefused) {
-        const errors = error.errors.map((detail) => errorToJson(detail as JsonError));
-        return errorAnswer({ status: 400, message: error.message, errors, more });
-      }
+      if (error instanceof QueryRefused) return errorAnswer(refusal(error, more));
       throw error;
     } finally {
       deadline.clear();
     }
   };
+}
+
+function refusal({ errors, message }: QueryRefused, more: Readonly<Record<string, unknown>>): ErrorAnswer {
+  return { status: 400, message, errors: errors.map((detail) => errorToJson(detail as JsonError)), more };
 }
 
 /** The parts of an HTTP request that a query needs beside the body. */

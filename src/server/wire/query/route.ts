@@ -1,4 +1,4 @@
-/** The JSON query API for thin clients: `POST /v1/query/online`, `bulk`, `plan`, `expression`. */
+/** The JSON query API: `POST /v1/query/online`, `bulk`, `multi`, `plan`, `expression`. */
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { authorize } from "../../access/authorize.ts";
@@ -14,12 +14,14 @@ import { Expressions } from "./expressions.ts";
 import {
   createBulkQueryHttp,
   createExpressionHttp,
+  createMultiQueryHttp,
   createPlanHttp,
   createQueryHttp,
   MAX_BULK_QUERY_BYTES,
   MAX_EXPRESSION_BYTES,
   MAX_QUERY_BYTES,
   NO_COLUMNS,
+  NO_OUTCOMES,
   NO_PLAN,
   NO_RESULTS,
 } from "./query-http.ts";
@@ -46,6 +48,11 @@ const BULK: JsonEndpoint = {
   maxBytes: MAX_BULK_QUERY_BYTES,
   more: { data: NO_COLUMNS },
 };
+const MULTI: JsonEndpoint = {
+  create: async ({ queries }) => createMultiQueryHttp(await queries()),
+  maxBytes: MAX_QUERY_BYTES,
+  more: { outcomes: NO_OUTCOMES },
+};
 const PLAN: JsonEndpoint = { create: async ({ queries }) => createPlanHttp(await queries()), maxBytes: MAX_QUERY_BYTES, more: NO_PLAN };
 const EXPRESSION: JsonEndpoint = {
   create: async ({ stopping, clock }) => createExpressionHttp(new Expressions(stopping), clock),
@@ -67,6 +74,11 @@ export function queryRoute(platform: Platform): Route {
 /** The route of `POST /v1/query/bulk`. */
 export function bulkQueryRoute(platform: Platform): Route {
   return routeOf(BULK, platform);
+}
+
+/** The route of `POST /v1/query/multi`. */
+export function multiQueryRoute(platform: Platform): Route {
+  return routeOf(MULTI, platform);
 }
 
 /** The route of `POST /v1/query/plan`. */

@@ -28,6 +28,7 @@ import { Failure } from "../../failure.ts";
 import { QueryRefused } from "../../query/refusal.ts";
 import { JsonRefused } from "../http/json-text.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { BodyInvalid, readQueryBody } from "../query/query-body.ts";
 import { readPage } from "./page-token.ts";
@@ -49,6 +50,12 @@ const VERDICTS = {
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
+  /** The message of a benchmark, with the address of its page as the caller reaches it. */
+  const messageFor =
+    ({ requestHeader }: HandlerContext) =>
+    (benchmark: Benchmark): BenchmarkMessage =>
+      messageOf(benchmark, pageAddress(platform, requestHeader, benchmark.environmentId, "benchmark", { id: benchmark.id }));
+
   const scopeOf = async (context: HandlerContext): Promise<DeploymentTarget> =>
     resolveScope(platform.environments, callerOf(context), context.requestHeader);
 
@@ -76,19 +83,21 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const target = await scopeOf(context);
       const caller = callerOf(context);
       const benchmark = await (await platform.benchmarks()).run(target, planOf(plan), inputs, caller, (body) => tryPlan(body, caller));
-      return create(RunBenchmarkResponseSchema, { benchmark: messageOf(benchmark) });
+      return create(RunBenchmarkResponseSchema, { benchmark: messageFor(context)(benchmark) });
     },
 
     async cancelBenchmark({ id }, context) {
       const { environment } = await scopeOf(context);
       return create(CancelBenchmarkResponseSchema, {
-        benchmark: messageOf(await (await platform.benchmarks()).cancel(id, environment.id)),
+        benchmark: messageFor(context)(await (await platform.benchmarks()).cancel(id, environment.id)),
       });
     },
 
     async getBenchmark({ id }, context) {
       const { environment } = await scopeOf(context);
-      return create(GetBenchmarkResponseSchema, { benchmark: messageOf(await (await platform.benchmarks()).find(id, environment.id)) });
+      return create(GetBenchmarkResponseSchema, {
+        benchmark: messageFor(context)(await (await platform.benchmarks()).find(id, environment.id)),
+      });
     },
 
     async listBenchmarks(page, context) {
@@ -98,14 +107,15 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const { items, nextPageToken } = await readPage(platform.keys.objects, filter, page, (limit, before) =>
         benchmarks.list(environment.id, limit, before),
       );
-      return create(ListBenchmarksResponseSchema, { benchmarks: items.map(messageOf), nextPageToken });
+      return create(ListBenchmarksResponseSchema, { benchmarks: items.map(messageFor(context)), nextPageToken });
     },
 
     async compareBenchmarks({ baseId, otherId }, context) {
       const { environment } = await scopeOf(context);
       const { base, other, differences, method, caveats } = await (await platform.benchmarks()).compare(baseId, otherId, environment.id);
+      const shown = messageFor(context);
       return create(CompareBenchmarksResponseSchema, {
-        ...{ base: messageOf(base), other: messageOf(other), method, caveats: [...caveats] },
+        ...{ base: shown(base), other: shown(other), method, caveats: [...caveats] },
         differences: differences.map(({ low, high, verdict, ...rest }) => ({
           ...rest,
           changeLow: low,
@@ -147,12 +157,12 @@ function resourcesOf(given: BenchmarkResourcesMessage | undefined): BenchmarkRes
   return { memoryRequest, memoryLimit, cpuRequest, cpuLimit };
 }
 
-function messageOf(benchmark: Benchmark): BenchmarkMessage {
+function messageOf(benchmark: Benchmark, url: string): BenchmarkMessage {
   const { id, state, plan, inputNames, inputRevisionId, deploymentId, branch, warnings, progress, error, result } = benchmark;
   const { durationMs, warmupMs, ...rest } = plan;
   const time = (at: number | undefined) => (at === undefined ? undefined : msToTimestamp(at));
   return create(BenchmarkSchema, {
-    ...{ id, inputRevisionId, deploymentId, branch, progress, error },
+    ...{ id, inputRevisionId, deploymentId, branch, progress, error, url },
     plan: {
       ...rest,
       outputs: [...plan.outputs],

@@ -16,6 +16,7 @@ import {
   ImportNotebookResponseSchema,
   InterruptKernelResponseSchema,
   KernelState,
+  ListHtmlOutputsResponseSchema,
   ListNotebooksResponseSchema,
   MoveCellResponseSchema,
   type Notebook,
@@ -35,6 +36,7 @@ import type { CellKind, CellOutput, CellState } from "../../../domain/notebook/n
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { type DeploymentTarget, resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
+import { htmlOutputs, outputOf, outputPath } from "../../notebooks/html-outputs.ts";
 import type { CellRecord, KernelRecord, NotebookRecord } from "../../stores/metadata/notebooks.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -162,6 +164,18 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async stopKernel({ notebookId }, context) {
       const { notebooks, notebook } = await found(notebookId, context);
       return create(StopKernelResponseSchema, { notebook: shown(await notebooks.stop(notebook), context) });
+    },
+
+    async listHtmlOutputs({ notebookId }, context) {
+      const { notebooks, notebook } = await found(notebookId, context);
+      const { clock, keys } = platform;
+      const outputs = (await notebooks.cells(notebook)).map(async (cell) =>
+        htmlOutputs(await notebooks.outputs(cell)).map(({ html, index }) => ({
+          ...{ cellId: cell.id, index },
+          path: outputPath(keys.objects, outputOf(notebook, cell.id, html), clock.now()),
+        })),
+      );
+      return create(ListHtmlOutputsResponseSchema, { outputs: (await Promise.all(outputs)).flat() });
     },
 
     async exportNotebook({ id }, context) {

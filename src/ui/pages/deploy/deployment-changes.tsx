@@ -1,4 +1,10 @@
-import type { ChangeKindJson, DeploymentDiffJson, EvaluationChangeJson, MonitorChangeJson } from "../../../../gen/svc/v1/deployment_pb.ts";
+import type {
+  ChangeKindJson,
+  DeploymentDiffJson,
+  EvaluationChangeJson,
+  FunctionChangeJson,
+  MonitorChangeJson,
+} from "../../../../gen/svc/v1/deployment_pb.ts";
 import { escapeControls, readableName } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { useAnswer } from "../../api/load.ts";
@@ -12,7 +18,7 @@ import { type Column, WindowTable } from "../../parts/window-table.tsx";
 
 interface Change {
   readonly kind: string;
-  readonly what: "evaluation" | "feature" | "monitor" | "resolver";
+  readonly what: "evaluation" | "feature" | "function" | "monitor" | "resolver";
   readonly name: string;
   readonly details: string;
 }
@@ -59,7 +65,7 @@ function Changes({ diff }: { readonly diff: DeploymentDiffJson }) {
         )}
       </p>
       {changes.length === 0 ? (
-        <p>No resolver, feature, monitor or evaluation changed.</p>
+        <p>No resolver, feature, monitor, evaluation or function changed.</p>
       ) : (
         <WindowTable label="Changes" columns={COLUMNS} rows={changes} keyOf={({ what, name }) => `${what} ${name}`} />
       )}
@@ -67,11 +73,11 @@ function Changes({ diff }: { readonly diff: DeploymentDiffJson }) {
   );
 }
 
-function changesOf({ evaluations = [], features = [], monitors = [], resolvers = [] }: DeploymentDiffJson): Change[] {
+function changesOf({ evaluations = [], features = [], functions = [], monitors = [], resolvers = [] }: DeploymentDiffJson): Change[] {
   const kindOf = (change: ChangeKindJson | undefined) => (change ?? "").replace("CHANGE_KIND_", "").toLowerCase();
   const named = (
-    what: "evaluation" | "monitor",
-    { name = "", change, details = [] }: EvaluationChangeJson | MonitorChangeJson,
+    what: "evaluation" | "function" | "monitor",
+    { name = "", change, details = [] }: EvaluationChangeJson | FunctionChangeJson | MonitorChangeJson,
   ): Change => ({
     ...{ kind: kindOf(change), what, name, details: details.join("; ") },
   });
@@ -85,5 +91,6 @@ function changesOf({ evaluations = [], features = [], monitors = [], resolvers =
     })),
     ...monitors.map((monitor) => named("monitor", monitor)),
     ...evaluations.map((evaluation) => named("evaluation", evaluation)),
+    ...functions.map((one) => named("function", one)),
   ];
 }

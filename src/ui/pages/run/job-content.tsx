@@ -96,6 +96,12 @@ export function Subject({ subject }: { readonly subject: string }) {
         {escapeControls(subject)}
       </a>
     );
+  if (subject.startsWith("bench_"))
+    return (
+      <a href={href("benchmark", { id: subject }, { deployment: "" })} class="name">
+        {escapeControls(subject)}
+      </a>
+    );
   return /^(ofq|wf|job)_/.test(subject) ? <RunLink id={subject} /> : <code>{escapeControls(subject)}</code>;
 }
 

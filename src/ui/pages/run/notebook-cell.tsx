@@ -20,13 +20,15 @@ interface CellParts {
   readonly place: number;
   readonly last: number;
   readonly mayChange: boolean;
+  /** Paths of the outputs that are HTML, by their places; undefined where it has none yet. */
+  readonly pathOf: (output: number) => string | undefined;
   readonly onDone: () => void;
 }
 
 /**
  * A cell: its source, which is kept when one leaves it, and what it gave. Shift and Enter run it.
  */
-export function Cell({ notebookId, cell, place, last, mayChange, onDone }: CellParts) {
+export function Cell({ notebookId, cell, place, last, mayChange, pathOf, onDone }: CellParts) {
   const { id = "", kind, source = "", executionCount, outputs = [] } = cell;
   const draft = useSignal(source);
   useEffect(() => {
@@ -97,7 +99,7 @@ export function Cell({ notebookId, cell, place, last, mayChange, onDone }: CellP
       {outputs.length > 0 && (
         <section class="cell-outputs" aria-label={`What ${name} gave`}>
           {outputs.map((output, at) => (
-            <Output key={at} output={output} />
+            <Output key={at} output={output} path={pathOf(at)} title={`What ${name} gave, as HTML`} />
           ))}
         </section>
       )}
@@ -105,21 +107,30 @@ export function Cell({ notebookId, cell, place, last, mayChange, onDone }: CellP
   );
 }
 
-function Output({ output }: { readonly output: CellOutputJson }) {
+interface OutputParts {
+  readonly output: CellOutputJson;
+  /** Where a frame gets its HTML. */
+  readonly path: string | undefined;
+  readonly title: string;
+}
+
+function Output({ output, path, title }: OutputParts) {
   const shown = shownOutput(output);
-  switch (shown.kind) {
-    case "image":
-      return <img src={shown.source} alt={shown.words} />;
-    case "table":
-      return <OutputTable table={shown.table} />;
-    default:
-      return (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
-        <pre class={`cell-output ${shown.tone}`} tabIndex={0}>
-          {shown.text}
-        </pre>
-      );
-  }
+  if (shown.kind === "image") return <img src={shown.source} alt={shown.words} />;
+  if (shown.kind === "table") return <OutputTable table={shown.table} />;
+  if (shown.kind === "html" && path !== undefined)
+    return (
+      <>
+        <iframe class="cell-frame" title={title} sandbox="" loading="lazy" src={path} style={{ height: `${shown.height}px` }} />
+        {shown.hasScripts && <p class="dim">It has scripts, which this page does not run. Jupyter does: save the notebook as .ipynb.</p>}
+      </>
+    );
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
+    <pre class={`cell-output ${shown.kind === "text" ? shown.tone : "plain"}`} tabIndex={0}>
+      {shown.text}
+    </pre>
+  );
 }
 
 function OutputTable({ table }: { readonly table: HtmlTable }) {

@@ -17,14 +17,21 @@ import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../../routes.ts";
 import { perform } from "./notebook-call.ts";
 import { Cell } from "./notebook-cell.tsx";
-import { isAlive, kernelState } from "./notebook-text.ts";
+import { isAlive, kernelState, shownOutput } from "./notebook-text.ts";
 
 /** One notebook: its cells with what they gave, and its kernel. */
 export default function Notebook({ place }: PageProps<"notebook">) {
   const command = useCommand();
   const { id } = place.params;
   const answer = useAnswer("NotebookService/GetNotebook", { id, includeOutputs: true }, environmentScope.value);
-  useLive(["notebooks"], answer.reload);
+  const hasHtml = answer.data?.cells?.some(({ outputs = [] }) => outputs.some((output) => shownOutput(output).kind === "html")) ?? false;
+  const html = useAnswer("NotebookService/ListHtmlOutputs", hasHtml ? { notebookId: id } : undefined, environmentScope.value);
+  const paths = new Map((html.data?.outputs ?? []).map(({ cellId = "", index = 0, path }) => [`${cellId} ${index}`, path]));
+  const look = () => {
+    answer.reload();
+    html.reload();
+  };
+  useLive(["notebooks"], look);
   const { notebook } = answer.data ?? {};
   return (
     <Page
@@ -33,13 +40,20 @@ export default function Notebook({ place }: PageProps<"notebook">) {
       actions={notebook && <NotebookActions notebook={notebook} onDone={answer.reload} />}
     >
       <Loading of={answer} lines={8}>
-        {(found) => <Cells found={found} onDone={answer.reload} />}
+        {(found) => <Cells found={found} pathOf={(cell, output) => paths.get(`${cell} ${output}`)} onDone={look} />}
       </Loading>
     </Page>
   );
 }
 
-function Cells({ found: { notebook = {}, cells = [] }, onDone }: { readonly found: GetNotebookResponseJson; readonly onDone: () => void }) {
+interface CellsParts {
+  readonly found: GetNotebookResponseJson;
+  /** Path of the HTML of a cell's output. */
+  readonly pathOf: (cellId: string, output: number) => string | undefined;
+  readonly onDone: () => void;
+}
+
+function Cells({ found: { notebook = {}, cells = [] }, pathOf, onDone }: CellsParts) {
   const mayChange = useMay("deploy");
   const { description = "", id = "", kernel, updatedAt } = notebook;
   const { word, tone } = kernelState(kernel);
@@ -72,7 +86,16 @@ function Cells({ found: { notebook = {}, cells = [] }, onDone }: { readonly foun
       <h2>Cells</h2>
       {cells.length === 0 && <p class="dim">It has no cells yet.</p>}
       {cells.map((cell, place) => (
-        <Cell key={cell.id} notebookId={id} cell={cell} place={place} last={cells.length - 1} mayChange={mayChange} onDone={onDone} />
+        <Cell
+          key={cell.id}
+          notebookId={id}
+          cell={cell}
+          place={place}
+          last={cells.length - 1}
+          mayChange={mayChange}
+          pathOf={(output) => pathOf(cell.id ?? "", output)}
+          onDone={onDone}
+        />
       ))}
       {mayChange && (
         <div class="actions">

@@ -17,6 +17,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   succeeded: "good",
   delivered: "good",
   failed: "bad",
+  error: "bad",
   dead: "bad",
   lost: "bad",
   paused: "warn",

@@ -8,8 +8,10 @@ import { deploymentsConformance } from "./deployments.conformance.ts";
 import { documentsConformance } from "./documents.conformance.ts";
 import { METADATA_DRIVERS, QUEUE_DRIVERS } from "./drivers.ts";
 import { evaluationsConformance } from "./evaluations.conformance.ts";
+import { functionsConformance } from "./functions.conformance.ts";
 import { graphsConformance } from "./graphs.conformance.ts";
 import { identityConformance } from "./identity.conformance.ts";
+import { imageBuildsConformance } from "./image-builds.conformance.ts";
 import { jobsConformance } from "./jobs.conformance.ts";
 import { monitorsConformance } from "./monitors.conformance.ts";
 import { nodesConformance } from "./nodes.conformance.ts";
@@ -57,6 +59,8 @@ const SUITES = [
   resolverRunsConformance,
   projectsConformance,
   evaluationsConformance,
+  functionsConformance,
+  imageBuildsConformance,
   tasksConformance,
   workflowsConformance,
 ];

@@ -51,6 +51,14 @@ async function transport(at = server, more: object = {}) {
   });
 }
 
+/** A server with a certificate for `localhost`. */
+async function startEncrypted(own: TempFolder, authority: Authority): Promise<TestServer> {
+  const leaf = authority.sign("localhost");
+  const [cert, key] = [join(authority.folder, "leaf.pem"), join(authority.folder, "leaf.key")];
+  await Promise.all([Bun.write(cert, leaf.cert), Bun.write(key, leaf.key)]);
+  return TestServer.start(own.path, { tls: { cert, key }, grpcPort: 0, allowedHosts: ["localhost"] });
+}
+
 async function run(...command: string[]): Promise<{ code: number; out: string }> {
   const running = Bun.spawn(command, { stdout: "pipe", stderr: "pipe" });
   const [out, err, code] = await Promise.all([new Response(running.stdout).text(), new Response(running.stderr).text(), running.exited]);
@@ -104,11 +112,8 @@ describe.skipIf(lacksGoProgram("grpcurl"))("grpcurl, which is grpc-go", () => {
 
   test("over TLS", async () => {
     using authority = new Authority();
-    const leaf = authority.sign("localhost");
-    const [cert, key] = [join(authority.folder, "leaf.pem"), join(authority.folder, "leaf.key")];
-    await Promise.all([Bun.write(cert, leaf.cert), Bun.write(key, leaf.key)]);
     using own = new TempFolder();
-    await using encrypted = await TestServer.start(own.path, { tls: { cert, key }, grpcPort: 0, allowedHosts: ["localhost"] });
+    await using encrypted = await startEncrypted(own, authority);
     const who = await encrypted.client(AuthService, { headers: { host: "localhost" } }).whoAmI({});
     const tls = new URL(who.grpcServer).port;
     expect(who.grpcServer).toBe(`https://localhost:${tls}`);
@@ -118,6 +123,65 @@ describe.skipIf(lacksGoProgram("grpcurl"))("grpcurl, which is grpc-go", () => {
       (await run(goProgram("grpcurl"), "-plaintext", "-max-time", "5", `localhost:${tls}`, "grpc.health.v1.Health/Check")).code,
     ).not.toBe(0);
     expect((await grpcurl(new URL(encrypted.server.grpcUrl).host, "grpc.health.v1.Health/Check")).out).toContain('"SERVING"');
+  }, 300_000);
+});
+
+describe.skipIf(lacksGoProgram("grpc-go"))("grpc-go, with messages of the server's reflection", () => {
+  interface Outcome {
+    readonly answer?: { readonly data?: readonly object[]; readonly outcomes?: readonly object[] };
+    readonly code?: string;
+    readonly message?: string;
+    readonly details?: readonly object[];
+    readonly count?: number;
+  }
+  async function came(...args: string[]) {
+    const { code, out } = await run(goProgram("grpc-go"), ...args);
+    expect(code, out).toBe(0);
+    return JSON.parse(out) as {
+      readonly services: readonly string[];
+      readonly health: string;
+      readonly watched: string;
+      readonly calls: Readonly<Record<string, Outcome>>;
+      readonly at_once: Readonly<Record<string, number>>;
+    };
+  }
+  function expectAll({ at_once, calls, health, services, watched }: Awaited<ReturnType<typeof came>>): void {
+    expect([health, watched]).toEqual(["SERVING", "SERVING"]);
+    expect(services).toEqual(expect.arrayContaining(["grpc.health.v1.Health", "svc.v1.QueryService", "svc.v1.WatchService"]));
+    const greeting = [expect.objectContaining({ field: "user.greeting", value: { stringValue: "hello user 5" } })];
+    for (const one of ["query", "compressed"]) expect(calls[one]?.answer?.data).toEqual(greeting);
+    expect(calls.multi?.answer?.outcomes).toEqual([
+      { response: expect.objectContaining({ data: greeting }) },
+      { failure: expect.objectContaining({ code: "invalid_argument", errors: [expect.objectContaining({ feature: "user.nmae" })] }) },
+    ]);
+    const detail = (more: object) => expect.objectContaining({ "@type": "type.googleapis.com/svc.v1.ErrorDetail", ...more });
+    expect(calls.wrong).toMatchObject({
+      code: "InvalidArgument",
+      details: [detail({ feature: "user.greetin", code: "ERROR_CODE_PARSE_FAILED" })],
+    });
+    expect(calls.nobody).toMatchObject({
+      code: "Unauthenticated",
+      message: "The request has no access token.",
+      details: [detail({ code: "ERROR_CODE_UNAUTHENTICATED" })],
+    });
+    expect(calls.stream).toMatchObject({ code: "Canceled", count: 1 });
+    expect(calls.late).toMatchObject({ code: "DeadlineExceeded" });
+    expect(calls.refused).toMatchObject({ code: "InvalidArgument" });
+    expect(at_once).toEqual({ "": 50 });
+  }
+
+  test("over HTTP/2 as it is", async () => {
+    expectAll(await came(address(), await server.token()));
+  }, 300_000);
+
+  test("over TLS", async () => {
+    using authority = new Authority();
+    using own = new TempFolder();
+    await using encrypted = await startEncrypted(own, authority);
+    expectLive(await deploy(encrypted, GREETING));
+    await encrypted.server.ready;
+    const { grpcServer } = await encrypted.client(AuthService, { headers: { host: "localhost" } }).whoAmI({});
+    expectAll(await came(new URL(grpcServer).host, await encrypted.token(), authority.certificate));
   }, 300_000);
 });
 

@@ -205,7 +205,7 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
       ...["Approve", "GetApproval", "ListApprovals", "Reject", "Withdraw"],
       ...["CreateOfflineQueryUpload", "ExportOfflineQuery", "ListOfflineQueryFiles"],
       ...["DeleteSecrets", "ListSecrets", "RevealSecrets", "SetSecrets"],
-      ...["GetDatasetUploadUris", "StreamDatasetLinks", "OpenShell", "OpenExec"],
+      ...["GetDatasetUploadUris", "StreamDatasetLinks", "OpenShell", "OpenExec", "ListHtmlOutputs"],
       ...["GetContainer", "ListContainers", "RunContainer", "StopContainer"],
       ...["CreateScalingGroup", "DeleteScalingGroup", "GetScalingGroup", "ListScalingGroups"],
       ...["CreateSandbox", "GetSandbox", "ListSandboxes", "TerminateSandbox"],

@@ -51,6 +51,7 @@ const REFUSALS: readonly Refused[] = [
   { path: "/v1/objects/abc", status: 403, code: "permission_denied", error: "address_refused", detail: "UNAUTHORIZED" },
   { ...QUERY, path: "/v1/query/online", body: "{", status: 400, code: "invalid_argument", detail: "PARSE_FAILED" },
   { ...QUERY, more: { data: {} }, path: "/v1/query/bulk", body: "[]", status: 400, code: "invalid_argument", detail: "PARSE_FAILED" },
+  { ...QUERY, more: { outcomes: [] }, path: "/v1/query/multi", body: "{}", status: 400, code: "invalid_argument", detail: "PARSE_FAILED" },
   { ...QUERY, path: "/v1/query/online", method: "PUT", status: 405, code: "unimplemented", detail: "INVALID_QUERY" },
   {
     ...QUERY,

@@ -105,6 +105,59 @@ test("GET /v1/branches lists branches", async () => {
   expect(String(branches[0]?.last_deployed_at)).toMatch(/^\d{4}-.*Z$/);
 }, 300_000);
 
+describe("POST /v1/query/multi", () => {
+  const named = (id: number | string, ...outputs: string[]) => ({ inputs: { "user.id": id }, outputs });
+
+  test("answers each query as POST /v1/query/online does", async () => {
+    const queries = [named(31, "user.name"), named(32, "user.nmae"), named("x", "user.name"), { ...named(33, "user.name"), explain: true }];
+    const { status, body } = await send("POST", "/v1/query/multi", { queries });
+    const outcomes = body.outcomes as Body[];
+    expect([status, outcomes.length]).toEqual([200, 4]);
+    const alone = await Promise.all(queries.map((query) => send("POST", "/v1/query/online", query)));
+    const lasting = ({ data, meta, ...more }: Body) => ({
+      ...more,
+      data: (data as Body[]).map(({ ts: _, ...item }) => item),
+      types: (meta as Body | undefined)?.types,
+      isExplained: (meta as Body | undefined)?.explain_output !== undefined,
+    });
+    expect(outcomes.map(lasting)).toEqual(alone.map((answer) => lasting(answer.body)));
+    expect(outcomes.map(({ code }) => code)).toEqual([undefined, "invalid_argument", "invalid_argument", undefined]);
+  });
+
+  test("keeps the digits of integers, and names what a text only seems to have", async () => {
+    const tricky =
+      '{"queries" : [ {"inputs": {"user.id": 9007199254740993}, "outputs": ["user.id"], "meta": {"a": "],{\\"queries\\":["}} ] }';
+    const { body } = await send("POST", "/v1/query/multi", tricky);
+    expect((body.outcomes as { data: Body[] }[])[0]?.data[0]?.value).toBe("9007199254740993");
+  });
+
+  const one = JSON.stringify(named(1, "user.name"));
+  const REFUSED: readonly (readonly [why: string, body: string, says: RegExp])[] = [
+    ["no object", "[]", /the body: expected an object/],
+    ["no queries", "{}", /queries: expected a list of queries/],
+    ["an object for a list", '{"queries": {}}', /queries: expected a list of queries/],
+    ["an empty list", '{"queries": [ ]}', /1 to 100 of them, and this one has 0/],
+    ["too many", `{"queries": [${Array.from({ length: 101 }, () => one)}]}`, /1 to 100 of them, and this one has 101/],
+    ["a comma without a query", `{"queries": [${one},]}`, /queries\[1\]: the body is not JSON/],
+    ["what is no query", `{"queries": [${one}, 5]}`, /queries\[1\]: the body: expected an object/],
+    ["an unknown field of a query", '{"queries": [{"input": {"user.id": 1}}]}', /queries\[0\]: unknown field 'input'/],
+    ["an input twice", '{"queries": [{"inputs": {"user.id": 1, "user.id": 2}}]}', /queries\[0\]: inputs: 'user.id' is given twice/],
+    ["an unknown field", `{"queries": [${one}], "querys": [1]}`, /unknown field 'querys'; did you mean 'queries'/],
+    ["queries twice", `{"queries": [${one}], "queries": [${one}]}`, /'queries' is given twice/],
+    ["a list that does not end", `{"queries": [${one}`, /not JSON/],
+    ["nesting without an end", `{"queries": [${"[".repeat(300)}`, /more than 200 deep/],
+  ];
+  test.each(REFUSED)("is refused: %s", async (_, body, says) => {
+    const answer = await send("POST", "/v1/query/multi", body);
+    expect([answer.status, answer.body.message, answer.body.outcomes]).toEqual([400, expect.stringMatching(says), []]);
+  });
+
+  test("fails as a whole for a deployment that there is not", async () => {
+    const queries = [named(1, "user.name"), { ...named(1, "user.name"), deployment_id: "dpl_x" }];
+    expect((await send("POST", "/v1/query/multi", { queries })).status).toBe(404);
+  });
+});
+
 test("POST /v1/query/plan tells the plan of a query, and runs nothing", async () => {
   const query = { inputs: { "user.id": 77 }, outputs: ["user.greeting"] };
   const { status, body } = await send("POST", "/v1/query/plan", query);

@@ -1,7 +1,7 @@
 /** `POST /mcp` as intruders, and programs that do it wrong, send it. What works is in test/binary/mcp.test.ts. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Platform, startPlatform } from "../../../commands/platform.ts";
+import { ask, type Platform, startPlatform } from "../../../commands/platform.ts";
 import { exchange } from "../../../harness/browser-session.ts";
 
 let platform: Platform;
@@ -48,6 +48,7 @@ describe("is refused", () => {
     ["with a forged token", { headers: { authorization: "Bearer x.y.z" } }, 401, "token"],
     ["with credentials of another kind", { headers: { authorization: "Basic eDp5" } }, 401, "not a bearer token"],
     ["to read", { method: "GET" }, 405, "Use POST"],
+    ["to follow without a token", { method: "GET", headers: { accept: "text/event-stream", authorization: "" } }, 401, "no access token"],
     ["to end a session", { method: "DELETE" }, 405, "Use POST"],
     ["from a page elsewhere", { headers: { origin: "https://evil.example" } }, 403, "other origins"],
     ["under another name of this machine", { headers: { host: "evil.example" } }, 403, "Host header"],
@@ -65,6 +66,14 @@ describe("is refused", () => {
     const told = `Bearer resource_metadata="${platform.url}/.well-known/oauth-protected-resource/mcp"`;
     if (status === 401) expect(answer.headers.get("www-authenticate")).toBe(told);
   });
+});
+
+test("who may not read what changes has no stream of it, and is told that there is none", async () => {
+  const made = await ask(platform, "ServiceTokenService/CreateServiceToken", { name: "sender", permissions: ["telemetry.write"] });
+  const { clientSecret, serviceToken } = made as { readonly clientSecret: string; readonly serviceToken: { readonly clientId: string } };
+  const limited = await exchange(platform.url, serviceToken.clientId, clientSecret);
+  const answer = await send({ method: "GET", headers: { accept: "text/event-stream", authorization: `Bearer ${limited}` } });
+  expect(answer.status).toBe(405);
 });
 
 test("arguments as deep as the message lets them are answered in words", async () => {

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { type DataType, DataTypeSchema, PrimitiveType } from "../../../../gen/svc/v1/value_pb.ts";
+import { ARROW_STREAM } from "../../../../src/domain/arrow/format.ts";
 import type { FeatureValue } from "../../../../src/domain/value.ts";
-import { ARROW_STREAM } from "../../../../src/server/arrow/format.ts";
 import { readArrowStream } from "../../../../src/server/arrow/read-stream.ts";
 import { arrowStream } from "../../../../src/server/arrow/write-stream.ts";
 import { TempFolder, TestServer } from "../../../harness/running-server.ts";

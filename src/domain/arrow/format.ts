@@ -19,14 +19,22 @@ export const Type = {
   BOOL: 6,
   DECIMAL: 7,
   DATE: 8,
+  TIME: 9,
   TIMESTAMP: 10,
   LIST: 12,
   STRUCT: 13,
+  FIXED_BINARY: 15,
   FIXED_LIST: 16,
+  MAP: 17,
   DURATION: 18,
   LARGE_BINARY: 19,
   LARGE_UTF8: 20,
   LARGE_LIST: 21,
+  RUN_END_ENCODED: 22,
+  BINARY_VIEW: 23,
+  UTF8_VIEW: 24,
+  LIST_VIEW: 25,
+  LARGE_LIST_VIEW: 26,
 } as const;
 
 /** Precisions of floats, by their number of bytes. */
