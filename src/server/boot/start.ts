@@ -409,7 +409,7 @@ async function startIn(
     owner.announce(url);
     const { drainMs = 0 } = options;
     const startedAt = new Date(clock.now()).toISOString();
-    directory.announce({ pid: process.pid, url, grpcUrl, version, startedAt, ...(drainMs > 0 && { drainMs }) });
+    directory.announce({ pid: process.pid, url, grpcUrl, gatewayUrl, version, startedAt, ...(drainMs > 0 && { drainMs }) });
     log.info("server started", {
       url,
       grpc_url: grpcUrl,
