@@ -96,6 +96,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "webhook update": ["--id", "ops", "--name", "ops2"],
   "webhook delete": ["--id", "ops", "--yes"],
   "webhook test": ["no-such"],
+  "webhook deliveries get": ["job_1"],
   "webhook deliveries redeliver": ["job_1"],
   "secret set": ["A_NAME=a-value"],
   "secret get": ["--name", "A_NAME", "--decrypt"],

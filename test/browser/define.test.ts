@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
+import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { violations } from "./accessibility.ts";
@@ -65,6 +66,75 @@ describe.skipIf(lacksBrowser())("definitions", () => {
     await page.getByRole("textbox", { name: "Value of input 2" }).fill("none");
     await page.keyboard.press("Control+Enter");
     await page.getByRole("region", { name: "Answer" }).getByText("Good day, Eve of none", { exact: true }).waitFor();
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 300_000);
+
+  test("a resolver has how long its calls took, the traces of the slowest, and what its versions changed", async () => {
+    const { page } = tab;
+    const asked = await server.client(QueryService).query({
+      inputs: [{ feature: "user.id", value: { case: "typed", value: { kind: { case: "int64Value", value: 1n } } } }],
+      outputs: ["user.greeting"],
+      trace: true,
+    });
+    const traceId = asked.meta?.traceId ?? "";
+    await deployShop(server, { change: (text) => text.replace("Good day, ", "Good night, ") });
+    for (const [theme, width] of [["light", 1280] as const, ["dark", 420] as const]) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(`${base()}/resolvers/features.greet`);
+      await settled(page);
+      await page.getByRole("region", { name: "Slowest calls" }).getByRole("link", { name: traceId }).waitFor();
+      await page.getByRole("button", { name: "Version 2" }).waitFor();
+      await page.locator(".diff .removed").getByText("Good day, ").waitFor();
+      await page.locator(".diff .added").getByText("Good night, ").waitFor();
+      await page.getByText(/^svc metrics query .*resolver\.latency.* --buckets/).waitFor();
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      expect(await violations(page)).toEqual([]);
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole("button", { name: "Version 1" }).click();
+    await page.getByText("It is the first version.").waitFor();
+    expect(page.url()).toContain("since=dpl_");
+    const histogram = page.getByRole("img", { name: /^How long calls took/ });
+    await histogram.focus();
+    // The only traced call is in one of the buckets: Enter on it opens its trace.
+    for (let at = 0; at < 40 && !page.url().includes("/traces/"); at++) {
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("Enter");
+    }
+    await page.waitForURL(`**/traces/${traceId}*`);
+    expect(tab.complaints.splice(0)).toEqual([]);
+  }, 300_000);
+
+  test("the lineage is saved as a drawing that needs no page, in the colours of the theme", async () => {
+    const { page } = tab;
+    const files: string[] = [];
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.goto(`${base()}/graph`);
+      await settled(page);
+      const saved = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Save as SVG" }).click();
+      const download = await saved;
+      expect(download.suggestedFilename()).toBe("lineage.svg");
+      files.push(await Bun.file(await download.path()).text());
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+    await using reader = await tab.context.newPage();
+    for (const file of files) {
+      expect(file).toStartWith('<svg xmlns="http://www.w3.org/2000/svg"');
+      expect(file).toContain(">user.greeting<");
+      expect(file).not.toMatch(/ (class|style|role|tabindex|on\w+)=/);
+      // A program that knows nothing of the page reads it, and finds a colour for every shape.
+      const shapes = await reader.evaluate((text) => {
+        const read = new DOMParser().parseFromString(text, "image/svg+xml");
+        return [...read.querySelectorAll("rect, path, text")].map((one) => [one.getAttribute("fill"), one.getAttribute("stroke")]);
+      }, file);
+      expect(shapes.length).toBeGreaterThan(20);
+      for (const colours of shapes) expect(colours.some((colour) => colour !== null && colour !== "none")).toBe(true);
+    }
+    expect(files[0]).not.toBe(files[1]);
     expect(tab.complaints.splice(0)).toEqual([]);
   }, 300_000);
 

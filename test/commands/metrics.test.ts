@@ -67,6 +67,21 @@ describe("metrics query", () => {
     expect([min <= p50, p50 <= p99, p99 <= max]).toEqual([true, true, true]);
   });
 
+  test("has the buckets of a percentile's values in the whole time, and refuses those of anything else", async () => {
+    const { series } = (await svc("metrics/query", ["p99:query.latency by {query_name}", "--buckets", "--json"])).json() as {
+      series: readonly { labels: { query_name: string }; buckets: readonly { from: number; to: number; count: string }[] }[];
+    };
+    const counts = series.map(({ buckets, labels }) => [labels.query_name, buckets.reduce((sum, { count }) => sum + Number(count), 0)]);
+    expect(Object.fromEntries(counts)).toEqual({ q_1: 1, q_13: 2, q_2: 1, q_3: 1 });
+    const { stdout } = await svc("metrics/query", ["p50:query.latency", "--buckets"]);
+    const [header, ...rows] = stdout.trimEnd().split("\n");
+    expect(header).toMatch(/^Series +Above +Up To +Values/);
+    expect(rows.map((row) => Number(/ (\d+)(?: +#+)?$/.exec(row.trimEnd())?.[1])).reduce((sum, count) => sum + count, 0)).toBe(5);
+    expect((await svc("metrics/query", ["sum:query.count", "--buckets"])).stderr).toContain(
+      "Only a percentile of one histogram has buckets",
+    );
+  });
+
   test("of the server is there too", async () => {
     await eventually(async () => (await metric("avg:process.memory")).series.length === 1, "the memory is sampled");
     const memory = await metric("avg:process.memory");

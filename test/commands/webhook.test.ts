@@ -41,6 +41,28 @@ beforeEach(async () => {
   for (const { id } of webhooks) await ok("webhook/delete", ["--id", id, "--yes"]);
 });
 
+describe("a delivery", () => {
+  test("shows what was sent, and the beginning of the answer without the secrets that it repeats", async () => {
+    await create("ops", "--subscriptions", "query.run", "--secret", SECRET, "--headers", '{"Authorization":"Bearer hidden\\"key"}');
+    receiver.answer(({ headers }) => {
+      const told = [SECRET, SECRET.replace("whsec_", ""), headers.authorization, JSON.stringify({ key: 'hidden"key' })];
+      return new Response(`${told.join("\n")}\n${"x".repeat(3_000)}`, { status: 202 });
+    });
+    await ok("query", ["--in", "user.id=1", "--out", "user.name"]);
+    const id = async () => (await deliveries()).deliveries.find(({ state }) => state === "delivered")?.id ?? "";
+    await eventually(async () => (await id()) !== "", "the event is delivered");
+    const got = await ok("webhook/deliveries/get", [await id(), "--json"]);
+    const { answer, body } = got.json() as { body: string; answer: { status_code: number; body: string; cut: boolean } };
+    expect(body).toBe(receiver.received[0]?.body ?? "");
+    expect([answer.status_code, answer.cut, answer.body.length]).toEqual([202, true, 1_024]);
+    expect(answer.body).toStartWith('***\n***\n***\n{"key":"***"}\nxxx');
+    const { stdout } = await ok("webhook/deliveries/get", [await id()]);
+    expect(stdout).toMatch(/Answered: +202 {2}/);
+    expect(stdout + got.stdout).not.toContain("hidden");
+    expect((await svc("webhook/deliveries/get", ["job_none"])).stderr).toContain("There is no delivery 'job_none'");
+  });
+});
+
 describe("a webhook", () => {
   test("is created, listed, changed by what is given, and deleted; its secrets are shown nowhere", async () => {
     const created = await create(

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/metric.proto.
  */
 export const file_svc_v1_metric: GenFile = /*@__PURE__*/
-  fileDesc("ChNzdmMvdjEvbWV0cmljLnByb3RvEgZzdmMudjEirwEKElF1ZXJ5TWV0cmljUmVxdWVzdBISCgpleHByZXNzaW9uGAEgASgJEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgRzdGVwGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIsUBChNRdWVyeU1ldHJpY1Jlc3BvbnNlEhIKCmV4cHJlc3Npb24YASABKAkSJwoEc3RlcBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIzCg9pbmNvbXBsZXRlX2Zyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBnNlcmllcxgEIAMoCzIULnN2Yy52MS5NZXRyaWNTZXJpZXMSFgoOb21pdHRlZF9zZXJpZXMYBSABKAUi7wEKDE1ldHJpY1NlcmllcxIMCgRuYW1lGAEgASgJEjAKBmxhYmVscxgCIAMoCzIgLnN2Yy52MS5NZXRyaWNTZXJpZXMuTGFiZWxzRW50cnkSIAoEdW5pdBgDIAEoDjISLnN2Yy52MS5NZXRyaWNVbml0EiMKBnBvaW50cxgEIAMoCzITLnN2Yy52MS5NZXRyaWNQb2ludBIpCglleGVtcGxhcnMYBSADKAsyFi5zdmMudjEuTWV0cmljRXhlbXBsYXIaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJbCg5NZXRyaWNFeGVtcGxhchIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgV2YWx1ZRgCIAEoARIQCgh0cmFjZV9pZBgDIAEoCSJVCgtNZXRyaWNQb2ludBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgV2YWx1ZRgCIAEoAUgAiAEBQggKBl92YWx1ZSIkChJMaXN0TWV0cmljc1JlcXVlc3QSDgoGbWV0cmljGAEgASgJIjYKE0xpc3RNZXRyaWNzUmVzcG9uc2USHwoHbWV0cmljcxgBIAMoCzIOLnN2Yy52MS5NZXRyaWMitgEKBk1ldHJpYxIMCgRuYW1lGAEgASgJEg8KB3N1bW1hcnkYAiABKAkSIAoEdHlwZRgDIAEoDjISLnN2Yy52MS5NZXRyaWNUeXBlEiAKBHVuaXQYBCABKA4yEi5zdmMudjEuTWV0cmljVW5pdBIRCglmdW5jdGlvbnMYBSADKAkSIwoGbGFiZWxzGAYgAygLMhMuc3ZjLnYxLk1ldHJpY0xhYmVsEhEKCW9mX3NlcnZlchgHIAEoCCIrCgtNZXRyaWNMYWJlbBIMCgRuYW1lGAEgASgJEg4KBnZhbHVlcxgCIAMoCSITChFMaXN0Q2hhcnRzUmVxdWVzdCIzChJMaXN0Q2hhcnRzUmVzcG9uc2USHQoGY2hhcnRzGAEgAygLMg0uc3ZjLnYxLkNoYXJ0IsYBCgVDaGFydBIKCgJpZBgBIAEoCRINCgVib2FyZBgCIAEoCRIMCgRuYW1lGAMgASgJEicKBnNlcmllcxgEIAMoCzIXLnN2Yy52MS5DaGFydEV4cHJlc3Npb24SKAoFcmFuZ2UYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY2xpZW50X2lkGAcgASgJIjMKD0NoYXJ0RXhwcmVzc2lvbhIMCgRuYW1lGAEgASgJEhIKCmV4cHJlc3Npb24YAiABKAkioQEKEkNyZWF0ZUNoYXJ0UmVxdWVzdBIMCgRuYW1lGAEgASgJEicKBnNlcmllcxgCIAMoCzIXLnN2Yy52MS5DaGFydEV4cHJlc3Npb24SKgoNbWV0cmljX2NvbmZpZxgDIAEoCzITLnN2Yy52MS5DaGFydENvbmZpZxIoCgVyYW5nZRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiIzChNDcmVhdGVDaGFydFJlc3BvbnNlEhwKBWNoYXJ0GAEgASgLMg0uc3ZjLnYxLkNoYXJ0IiAKEkRlbGV0ZUNoYXJ0UmVxdWVzdBIKCgJpZBgBIAEoCSIzChNEZWxldGVDaGFydFJlc3BvbnNlEhwKBWNoYXJ0GAEgASgLMg0uc3ZjLnYxLkNoYXJ0IvQBChRFdmFsdWF0ZUNoYXJ0UmVxdWVzdBINCgVjaGFydBgBIAEoCRIqCg1tZXRyaWNfY29uZmlnGAIgASgLMhMuc3ZjLnYxLkNoYXJ0Q29uZmlnEi4KCnN0YXJ0X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbChN1c2Vfc3RhcnRfYXNfb3JpZ2luGAUgASgIEiYKHmV4Y2x1ZGVfaW5jb21wbGV0ZV9sYXN0X2J1Y2tldBgGIAEoCCJ/CgtDaGFydENvbmZpZxIMCgRuYW1lGAEgASgJEhUKDXdpbmRvd19wZXJpb2QYAiABKAkSIwoGc2VyaWVzGAMgAygLMhMuc3ZjLnYxLkNoYXJ0U2VyaWVzEiYKCGZvcm11bGFzGAQgAygLMhQuc3ZjLnYxLkNoYXJ0Rm9ybXVsYSJ8CgtDaGFydFNlcmllcxIOCgZtZXRyaWMYASABKAkSJAoHZmlsdGVycxgCIAMoCzITLnN2Yy52MS5DaGFydEZpbHRlchIMCgRuYW1lGAMgASgJEhcKD3dpbmRvd19mdW5jdGlvbhgEIAEoCRIQCghncm91cF9ieRgFIAMoCSI+CgtDaGFydEZpbHRlchIMCgRraW5kGAEgASgJEhIKCmNvbXBhcmF0b3IYAiABKAkSDQoFdmFsdWUYAyADKAkiPAoMQ2hhcnRGb3JtdWxhEgwKBG5hbWUYASABKAkSDAoEa2luZBgCIAEoCRIQCghvcGVyYW5kcxgDIAMoCSLBAQoVRXZhbHVhdGVDaGFydFJlc3BvbnNlEgwKBG5hbWUYASABKAkSJwoEc3RlcBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIzCg9pbmNvbXBsZXRlX2Zyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBnNlcmllcxgEIAMoCzIULnN2Yy52MS5NZXRyaWNTZXJpZXMSFgoOb21pdHRlZF9zZXJpZXMYBSABKAUqdAoKTWV0cmljVHlwZRIbChdNRVRSSUNfVFlQRV9VTlNQRUNJRklFRBAAEhcKE01FVFJJQ19UWVBFX0NPVU5URVIQARIVChFNRVRSSUNfVFlQRV9HQVVHRRACEhkKFU1FVFJJQ19UWVBFX0hJU1RPR1JBTRADKoUBCgpNZXRyaWNVbml0EhsKF01FVFJJQ19VTklUX1VOU1BFQ0lGSUVEEAASEwoPTUVUUklDX1VOSVRfT05FEAESFwoTTUVUUklDX1VOSVRfU0VDT05EUxACEhUKEU1FVFJJQ19VTklUX0JZVEVTEAMSFQoRTUVUUklDX1VOSVRfUkFUSU8QBDLyAwoNTWV0cmljU2VydmljZRJPCgtRdWVyeU1ldHJpYxIaLnN2Yy52MS5RdWVyeU1ldHJpY1JlcXVlc3QaGy5zdmMudjEuUXVlcnlNZXRyaWNSZXNwb25zZSIHkAIBiLUYAxJPCgtMaXN0TWV0cmljcxIaLnN2Yy52MS5MaXN0TWV0cmljc1JlcXVlc3QaGy5zdmMudjEuTGlzdE1ldHJpY3NSZXNwb25zZSIHkAIBiLUYAxJMCgpMaXN0Q2hhcnRzEhkuc3ZjLnYxLkxpc3RDaGFydHNSZXF1ZXN0Ghouc3ZjLnYxLkxpc3RDaGFydHNSZXNwb25zZSIHkAIBiLUYAxJMCgtDcmVhdGVDaGFydBIaLnN2Yy52MS5DcmVhdGVDaGFydFJlcXVlc3QaGy5zdmMudjEuQ3JlYXRlQ2hhcnRSZXNwb25zZSIEiLUYCxJMCgtEZWxldGVDaGFydBIaLnN2Yy52MS5EZWxldGVDaGFydFJlcXVlc3QaGy5zdmMudjEuRGVsZXRlQ2hhcnRSZXNwb25zZSIEiLUYCxJVCg1FdmFsdWF0ZUNoYXJ0Ehwuc3ZjLnYxLkV2YWx1YXRlQ2hhcnRSZXF1ZXN0Gh0uc3ZjLnYxLkV2YWx1YXRlQ2hhcnRSZXNwb25zZSIHkAIBiLUYA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChNzdmMvdjEvbWV0cmljLnByb3RvEgZzdmMudjEiwAEKElF1ZXJ5TWV0cmljUmVxdWVzdBISCgpleHByZXNzaW9uGAEgASgJEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgRzdGVwGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg8KB2J1Y2tldHMYBSABKAgixQEKE1F1ZXJ5TWV0cmljUmVzcG9uc2USEgoKZXhwcmVzc2lvbhgBIAEoCRInCgRzdGVwGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjMKD2luY29tcGxldGVfZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoGc2VyaWVzGAQgAygLMhQuc3ZjLnYxLk1ldHJpY1NlcmllcxIWCg5vbWl0dGVkX3NlcmllcxgFIAEoBSKWAgoMTWV0cmljU2VyaWVzEgwKBG5hbWUYASABKAkSMAoGbGFiZWxzGAIgAygLMiAuc3ZjLnYxLk1ldHJpY1Nlcmllcy5MYWJlbHNFbnRyeRIgCgR1bml0GAMgASgOMhIuc3ZjLnYxLk1ldHJpY1VuaXQSIwoGcG9pbnRzGAQgAygLMhMuc3ZjLnYxLk1ldHJpY1BvaW50EikKCWV4ZW1wbGFycxgFIAMoCzIWLnN2Yy52MS5NZXRyaWNFeGVtcGxhchIlCgdidWNrZXRzGAYgAygLMhQuc3ZjLnYxLk1ldHJpY0J1Y2tldBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjcKDE1ldHJpY0J1Y2tldBIMCgRmcm9tGAEgASgBEgoKAnRvGAIgASgBEg0KBWNvdW50GAMgASgDIlsKDk1ldHJpY0V4ZW1wbGFyEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXZhbHVlGAIgASgBEhAKCHRyYWNlX2lkGAMgASgJIlUKC01ldHJpY1BvaW50EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKBXZhbHVlGAIgASgBSACIAQFCCAoGX3ZhbHVlIiQKEkxpc3RNZXRyaWNzUmVxdWVzdBIOCgZtZXRyaWMYASABKAkiNgoTTGlzdE1ldHJpY3NSZXNwb25zZRIfCgdtZXRyaWNzGAEgAygLMg4uc3ZjLnYxLk1ldHJpYyK2AQoGTWV0cmljEgwKBG5hbWUYASABKAkSDwoHc3VtbWFyeRgCIAEoCRIgCgR0eXBlGAMgASgOMhIuc3ZjLnYxLk1ldHJpY1R5cGUSIAoEdW5pdBgEIAEoDjISLnN2Yy52MS5NZXRyaWNVbml0EhEKCWZ1bmN0aW9ucxgFIAMoCRIjCgZsYWJlbHMYBiADKAsyEy5zdmMudjEuTWV0cmljTGFiZWwSEQoJb2Zfc2VydmVyGAcgASgIIisKC01ldHJpY0xhYmVsEgwKBG5hbWUYASABKAkSDgoGdmFsdWVzGAIgAygJIhMKEUxpc3RDaGFydHNSZXF1ZXN0IjMKEkxpc3RDaGFydHNSZXNwb25zZRIdCgZjaGFydHMYASADKAsyDS5zdmMudjEuQ2hhcnQixgEKBUNoYXJ0EgoKAmlkGAEgASgJEg0KBWJvYXJkGAIgASgJEgwKBG5hbWUYAyABKAkSJwoGc2VyaWVzGAQgAygLMhcuc3ZjLnYxLkNoYXJ0RXhwcmVzc2lvbhIoCgVyYW5nZRgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbGllbnRfaWQYByABKAkiMwoPQ2hhcnRFeHByZXNzaW9uEgwKBG5hbWUYASABKAkSEgoKZXhwcmVzc2lvbhgCIAEoCSKhAQoSQ3JlYXRlQ2hhcnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSJwoGc2VyaWVzGAIgAygLMhcuc3ZjLnYxLkNoYXJ0RXhwcmVzc2lvbhIqCg1tZXRyaWNfY29uZmlnGAMgASgLMhMuc3ZjLnYxLkNoYXJ0Q29uZmlnEigKBXJhbmdlGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIjMKE0NyZWF0ZUNoYXJ0UmVzcG9uc2USHAoFY2hhcnQYASABKAsyDS5zdmMudjEuQ2hhcnQiIAoSRGVsZXRlQ2hhcnRSZXF1ZXN0EgoKAmlkGAEgASgJIjMKE0RlbGV0ZUNoYXJ0UmVzcG9uc2USHAoFY2hhcnQYASABKAsyDS5zdmMudjEuQ2hhcnQi9AEKFEV2YWx1YXRlQ2hhcnRSZXF1ZXN0Eg0KBWNoYXJ0GAEgASgJEioKDW1ldHJpY19jb25maWcYAiABKAsyEy5zdmMudjEuQ2hhcnRDb25maWcSLgoKc3RhcnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKE3VzZV9zdGFydF9hc19vcmlnaW4YBSABKAgSJgoeZXhjbHVkZV9pbmNvbXBsZXRlX2xhc3RfYnVja2V0GAYgASgIIn8KC0NoYXJ0Q29uZmlnEgwKBG5hbWUYASABKAkSFQoNd2luZG93X3BlcmlvZBgCIAEoCRIjCgZzZXJpZXMYAyADKAsyEy5zdmMudjEuQ2hhcnRTZXJpZXMSJgoIZm9ybXVsYXMYBCADKAsyFC5zdmMudjEuQ2hhcnRGb3JtdWxhInwKC0NoYXJ0U2VyaWVzEg4KBm1ldHJpYxgBIAEoCRIkCgdmaWx0ZXJzGAIgAygLMhMuc3ZjLnYxLkNoYXJ0RmlsdGVyEgwKBG5hbWUYAyABKAkSFwoPd2luZG93X2Z1bmN0aW9uGAQgASgJEhAKCGdyb3VwX2J5GAUgAygJIj4KC0NoYXJ0RmlsdGVyEgwKBGtpbmQYASABKAkSEgoKY29tcGFyYXRvchgCIAEoCRINCgV2YWx1ZRgDIAMoCSI8CgxDaGFydEZvcm11bGESDAoEbmFtZRgBIAEoCRIMCgRraW5kGAIgASgJEhAKCG9wZXJhbmRzGAMgAygJIsEBChVFdmFsdWF0ZUNoYXJ0UmVzcG9uc2USDAoEbmFtZRgBIAEoCRInCgRzdGVwGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjMKD2luY29tcGxldGVfZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoGc2VyaWVzGAQgAygLMhQuc3ZjLnYxLk1ldHJpY1NlcmllcxIWCg5vbWl0dGVkX3NlcmllcxgFIAEoBSp0CgpNZXRyaWNUeXBlEhsKF01FVFJJQ19UWVBFX1VOU1BFQ0lGSUVEEAASFwoTTUVUUklDX1RZUEVfQ09VTlRFUhABEhUKEU1FVFJJQ19UWVBFX0dBVUdFEAISGQoVTUVUUklDX1RZUEVfSElTVE9HUkFNEAMqhQEKCk1ldHJpY1VuaXQSGwoXTUVUUklDX1VOSVRfVU5TUEVDSUZJRUQQABITCg9NRVRSSUNfVU5JVF9PTkUQARIXChNNRVRSSUNfVU5JVF9TRUNPTkRTEAISFQoRTUVUUklDX1VOSVRfQllURVMQAxIVChFNRVRSSUNfVU5JVF9SQVRJTxAEMvIDCg1NZXRyaWNTZXJ2aWNlEk8KC1F1ZXJ5TWV0cmljEhouc3ZjLnYxLlF1ZXJ5TWV0cmljUmVxdWVzdBobLnN2Yy52MS5RdWVyeU1ldHJpY1Jlc3BvbnNlIgeQAgGItRgDEk8KC0xpc3RNZXRyaWNzEhouc3ZjLnYxLkxpc3RNZXRyaWNzUmVxdWVzdBobLnN2Yy52MS5MaXN0TWV0cmljc1Jlc3BvbnNlIgeQAgGItRgDEkwKCkxpc3RDaGFydHMSGS5zdmMudjEuTGlzdENoYXJ0c1JlcXVlc3QaGi5zdmMudjEuTGlzdENoYXJ0c1Jlc3BvbnNlIgeQAgGItRgDEkwKC0NyZWF0ZUNoYXJ0Ehouc3ZjLnYxLkNyZWF0ZUNoYXJ0UmVxdWVzdBobLnN2Yy52MS5DcmVhdGVDaGFydFJlc3BvbnNlIgSItRgLEkwKC0RlbGV0ZUNoYXJ0Ehouc3ZjLnYxLkRlbGV0ZUNoYXJ0UmVxdWVzdBobLnN2Yy52MS5EZWxldGVDaGFydFJlc3BvbnNlIgSItRgLElUKDUV2YWx1YXRlQ2hhcnQSHC5zdmMudjEuRXZhbHVhdGVDaGFydFJlcXVlc3QaHS5zdmMudjEuRXZhbHVhdGVDaGFydFJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of QueryMetric.
@@ -50,6 +50,14 @@ export type QueryMetricRequest = Message<"svc.v1.QueryMetricRequest"> & {
    * @generated from field: google.protobuf.Duration step = 4;
    */
   step?: Duration | undefined;
+
+  /**
+   * Whether each series says in which buckets its values of the whole range are. INVALID_ARGUMENT
+   * unless the expression is a percentile of one histogram.
+   *
+   * @generated from field: bool buckets = 5;
+   */
+  buckets: boolean;
 };
 
 /**
@@ -87,6 +95,14 @@ export type QueryMetricRequestJson = {
    * @generated from field: google.protobuf.Duration step = 4;
    */
   step?: DurationJson;
+
+  /**
+   * Whether each series says in which buckets its values of the whole range are. INVALID_ARGUMENT
+   * unless the expression is a percentile of one histogram.
+   *
+   * @generated from field: bool buckets = 5;
+   */
+  buckets?: boolean;
 };
 
 /**
@@ -229,6 +245,14 @@ export type MetricSeries = Message<"svc.v1.MetricSeries"> & {
    * @generated from field: repeated svc.v1.MetricExemplar exemplars = 5;
    */
   exemplars: MetricExemplar[];
+
+  /**
+   * The values of the range by buckets, when the request asks for them: from the least to the
+   * greatest without gaps, at most 40, of bounds that grow alike; those of zero come first.
+   *
+   * @generated from field: repeated svc.v1.MetricBucket buckets = 6;
+   */
+  buckets: MetricBucket[];
 };
 
 /**
@@ -273,6 +297,14 @@ export type MetricSeriesJson = {
    * @generated from field: repeated svc.v1.MetricExemplar exemplars = 5;
    */
   exemplars?: MetricExemplarJson[];
+
+  /**
+   * The values of the range by buckets, when the request asks for them: from the least to the
+   * greatest without gaps, at most 40, of bounds that grow alike; those of zero come first.
+   *
+   * @generated from field: repeated svc.v1.MetricBucket buckets = 6;
+   */
+  buckets?: MetricBucketJson[];
 };
 
 /**
@@ -281,6 +313,69 @@ export type MetricSeriesJson = {
  */
 export const MetricSeriesSchema: GenMessage<MetricSeries, {jsonType: MetricSeriesJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_metric, 2);
+
+/**
+ * Values between two bounds.
+ *
+ * @generated from message svc.v1.MetricBucket
+ */
+export type MetricBucket = Message<"svc.v1.MetricBucket"> & {
+  /**
+   * Bound that the values exceed; 0 in the bucket of zero.
+   *
+   * @generated from field: double from = 1;
+   */
+  from: number;
+
+  /**
+   * Bound that the values do not exceed; 0 in the bucket of zero.
+   *
+   * @generated from field: double to = 2;
+   */
+  to: number;
+
+  /**
+   * Number of values.
+   *
+   * @generated from field: int64 count = 3;
+   */
+  count: bigint;
+};
+
+/**
+ * Values between two bounds.
+ *
+ * @generated from message svc.v1.MetricBucket
+ */
+export type MetricBucketJson = {
+  /**
+   * Bound that the values exceed; 0 in the bucket of zero.
+   *
+   * @generated from field: double from = 1;
+   */
+  from?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Bound that the values do not exceed; 0 in the bucket of zero.
+   *
+   * @generated from field: double to = 2;
+   */
+  to?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Number of values.
+   *
+   * @generated from field: int64 count = 3;
+   */
+  count?: string;
+};
+
+/**
+ * Describes the message svc.v1.MetricBucket.
+ * Use `create(MetricBucketSchema)` to create a new message.
+ */
+export const MetricBucketSchema: GenMessage<MetricBucket, {jsonType: MetricBucketJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_metric, 3);
 
 /**
  * A value that was recorded, and the trace that it is of.
@@ -343,7 +438,7 @@ export type MetricExemplarJson = {
  * Use `create(MetricExemplarSchema)` to create a new message.
  */
 export const MetricExemplarSchema: GenMessage<MetricExemplar, {jsonType: MetricExemplarJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 3);
+  messageDesc(file_svc_v1_metric, 4);
 
 /**
  * The value of a period.
@@ -392,7 +487,7 @@ export type MetricPointJson = {
  * Use `create(MetricPointSchema)` to create a new message.
  */
 export const MetricPointSchema: GenMessage<MetricPoint, {jsonType: MetricPointJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 4);
+  messageDesc(file_svc_v1_metric, 5);
 
 /**
  * Request of ListMetrics.
@@ -427,7 +522,7 @@ export type ListMetricsRequestJson = {
  * Use `create(ListMetricsRequestSchema)` to create a new message.
  */
 export const ListMetricsRequestSchema: GenMessage<ListMetricsRequest, {jsonType: ListMetricsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 5);
+  messageDesc(file_svc_v1_metric, 6);
 
 /**
  * Response of ListMetrics.
@@ -462,7 +557,7 @@ export type ListMetricsResponseJson = {
  * Use `create(ListMetricsResponseSchema)` to create a new message.
  */
 export const ListMetricsResponseSchema: GenMessage<ListMetricsResponse, {jsonType: ListMetricsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 6);
+  messageDesc(file_svc_v1_metric, 7);
 
 /**
  * A metric.
@@ -581,7 +676,7 @@ export type MetricJson = {
  * Use `create(MetricSchema)` to create a new message.
  */
 export const MetricSchema: GenMessage<Metric, {jsonType: MetricJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 7);
+  messageDesc(file_svc_v1_metric, 8);
 
 /**
  * A label of a metric.
@@ -630,7 +725,7 @@ export type MetricLabelJson = {
  * Use `create(MetricLabelSchema)` to create a new message.
  */
 export const MetricLabelSchema: GenMessage<MetricLabel, {jsonType: MetricLabelJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 8);
+  messageDesc(file_svc_v1_metric, 9);
 
 /**
  * Request of ListCharts.
@@ -653,7 +748,7 @@ export type ListChartsRequestJson = {
  * Use `create(ListChartsRequestSchema)` to create a new message.
  */
 export const ListChartsRequestSchema: GenMessage<ListChartsRequest, {jsonType: ListChartsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 9);
+  messageDesc(file_svc_v1_metric, 10);
 
 /**
  * Response of ListCharts.
@@ -688,7 +783,7 @@ export type ListChartsResponseJson = {
  * Use `create(ListChartsResponseSchema)` to create a new message.
  */
 export const ListChartsResponseSchema: GenMessage<ListChartsResponse, {jsonType: ListChartsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 10);
+  messageDesc(file_svc_v1_metric, 11);
 
 /**
  * A chart of expressions.
@@ -807,7 +902,7 @@ export type ChartJson = {
  * Use `create(ChartSchema)` to create a new message.
  */
 export const ChartSchema: GenMessage<Chart, {jsonType: ChartJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 11);
+  messageDesc(file_svc_v1_metric, 12);
 
 /**
  * An expression of a chart.
@@ -856,7 +951,7 @@ export type ChartExpressionJson = {
  * Use `create(ChartExpressionSchema)` to create a new message.
  */
 export const ChartExpressionSchema: GenMessage<ChartExpression, {jsonType: ChartExpressionJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 12);
+  messageDesc(file_svc_v1_metric, 13);
 
 /**
  * Request of CreateChart.
@@ -937,7 +1032,7 @@ export type CreateChartRequestJson = {
  * Use `create(CreateChartRequestSchema)` to create a new message.
  */
 export const CreateChartRequestSchema: GenMessage<CreateChartRequest, {jsonType: CreateChartRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 13);
+  messageDesc(file_svc_v1_metric, 14);
 
 /**
  * Response of CreateChart.
@@ -972,7 +1067,7 @@ export type CreateChartResponseJson = {
  * Use `create(CreateChartResponseSchema)` to create a new message.
  */
 export const CreateChartResponseSchema: GenMessage<CreateChartResponse, {jsonType: CreateChartResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 14);
+  messageDesc(file_svc_v1_metric, 15);
 
 /**
  * Request of DeleteChart.
@@ -1007,7 +1102,7 @@ export type DeleteChartRequestJson = {
  * Use `create(DeleteChartRequestSchema)` to create a new message.
  */
 export const DeleteChartRequestSchema: GenMessage<DeleteChartRequest, {jsonType: DeleteChartRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 15);
+  messageDesc(file_svc_v1_metric, 16);
 
 /**
  * Response of DeleteChart.
@@ -1042,7 +1137,7 @@ export type DeleteChartResponseJson = {
  * Use `create(DeleteChartResponseSchema)` to create a new message.
  */
 export const DeleteChartResponseSchema: GenMessage<DeleteChartResponse, {jsonType: DeleteChartResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 16);
+  messageDesc(file_svc_v1_metric, 17);
 
 /**
  * Request of EvaluateChart: a snapshot of a chart.
@@ -1147,7 +1242,7 @@ export type EvaluateChartRequestJson = {
  * Use `create(EvaluateChartRequestSchema)` to create a new message.
  */
 export const EvaluateChartRequestSchema: GenMessage<EvaluateChartRequest, {jsonType: EvaluateChartRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 17);
+  messageDesc(file_svc_v1_metric, 18);
 
 /**
  * A chart as a request describes it. Names of metrics, functions and labels are those of
@@ -1228,7 +1323,7 @@ export type ChartConfigJson = {
  * Use `create(ChartConfigSchema)` to create a new message.
  */
 export const ChartConfigSchema: GenMessage<ChartConfig, {jsonType: ChartConfigJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 18);
+  messageDesc(file_svc_v1_metric, 19);
 
 /**
  * A metric of a chart.
@@ -1319,7 +1414,7 @@ export type ChartSeriesJson = {
  * Use `create(ChartSeriesSchema)` to create a new message.
  */
 export const ChartSeriesSchema: GenMessage<ChartSeries, {jsonType: ChartSeriesJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 19);
+  messageDesc(file_svc_v1_metric, 20);
 
 /**
  * A condition of a chart's metric.
@@ -1382,7 +1477,7 @@ export type ChartFilterJson = {
  * Use `create(ChartFilterSchema)` to create a new message.
  */
 export const ChartFilterSchema: GenMessage<ChartFilter, {jsonType: ChartFilterJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 20);
+  messageDesc(file_svc_v1_metric, 21);
 
 /**
  * Arithmetic of a chart's series.
@@ -1445,7 +1540,7 @@ export type ChartFormulaJson = {
  * Use `create(ChartFormulaSchema)` to create a new message.
  */
 export const ChartFormulaSchema: GenMessage<ChartFormula, {jsonType: ChartFormulaJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 21);
+  messageDesc(file_svc_v1_metric, 22);
 
 /**
  * Response of EvaluateChart.
@@ -1536,7 +1631,7 @@ export type EvaluateChartResponseJson = {
  * Use `create(EvaluateChartResponseSchema)` to create a new message.
  */
 export const EvaluateChartResponseSchema: GenMessage<EvaluateChartResponse, {jsonType: EvaluateChartResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_metric, 22);
+  messageDesc(file_svc_v1_metric, 23);
 
 /**
  * How records make the value of a period.

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/webhook.proto.
  */
 export const file_svc_v1_webhook: GenFile = /*@__PURE__*/
-  fileDesc("ChRzdmMvdjEvd2ViaG9vay5wcm90bxIGc3ZjLnYxIqQCCgdXZWJob29rEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSCwoDdXJsGAMgASgJEhUKDXN1YnNjcmlwdGlvbnMYBCADKAkSDgoGc2lnbmVkGAUgASgIEi0KB2hlYWRlcnMYBiADKAsyHC5zdmMudjEuV2ViaG9vay5IZWFkZXJzRW50cnkSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEZXRhZxgJIAEoCRouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJ4Cg5XZWJob29rSGVhZGVycxI3CgZ2YWx1ZXMYASADKAsyIi5zdmMudjEuV2ViaG9va0hlYWRlcnMuVmFsdWVzRW50cnlCA4ABARotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhUKE0xpc3RXZWJob29rc1JlcXVlc3QiOQoUTGlzdFdlYmhvb2tzUmVzcG9uc2USIQoId2ViaG9va3MYASADKAsyDy5zdmMudjEuV2ViaG9vayKLAQoUQ3JlYXRlV2ViaG9va1JlcXVlc3QSDAoEbmFtZRgBIAEoCRILCgN1cmwYAiABKAkSFQoNc3Vic2NyaXB0aW9ucxgDIAMoCRITCgZzZWNyZXQYBCABKAlCA4ABARIsCgdoZWFkZXJzGAUgASgLMhYuc3ZjLnYxLldlYmhvb2tIZWFkZXJzQgOAAQEiSwoVQ3JlYXRlV2ViaG9va1Jlc3BvbnNlEiAKB3dlYmhvb2sYASABKAsyDy5zdmMudjEuV2ViaG9vaxIQCgh3YXJuaW5ncxgCIAMoCSLVAQoUVXBkYXRlV2ViaG9va1JlcXVlc3QSDwoHd2ViaG9vaxgBIAEoCRIRCgRuYW1lGAIgASgJSACIAQESEAoDdXJsGAMgASgJSAGIAQESFQoNc3Vic2NyaXB0aW9ucxgEIAMoCRIYCgZzZWNyZXQYBSABKAlCA4ABAUgCiAEBEiwKB2hlYWRlcnMYBiABKAsyFi5zdmMudjEuV2ViaG9va0hlYWRlcnNCA4ABARIMCgRldGFnGAcgASgJQgcKBV9uYW1lQgYKBF91cmxCCQoHX3NlY3JldCJLChVVcGRhdGVXZWJob29rUmVzcG9uc2USIAoHd2ViaG9vaxgBIAEoCzIPLnN2Yy52MS5XZWJob29rEhAKCHdhcm5pbmdzGAIgAygJIicKFERlbGV0ZVdlYmhvb2tSZXF1ZXN0Eg8KB3dlYmhvb2sYASABKAkiOQoVRGVsZXRlV2ViaG9va1Jlc3BvbnNlEiAKB3dlYmhvb2sYASABKAsyDy5zdmMudjEuV2ViaG9vayIlChJUZXN0V2ViaG9va1JlcXVlc3QSDwoHd2ViaG9vaxgBIAEoCSKbAQoTVGVzdFdlYmhvb2tSZXNwb25zZRIgCgd3ZWJob29rGAEgASgLMg8uc3ZjLnYxLldlYmhvb2sSEQoJZGVsaXZlcmVkGAIgASgIEhMKC3N0YXR1c19jb2RlGAMgASgFEg0KBWVycm9yGAQgASgJEisKCGR1cmF0aW9uGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIoADCg9XZWJob29rRGVsaXZlcnkSCgoCaWQYASABKAkSEgoKd2ViaG9va19pZBgCIAEoCRIUCgx3ZWJob29rX25hbWUYAyABKAkSFAoMc3Vic2NyaXB0aW9uGAQgASgJEisKBXN0YXRlGAUgASgOMhwuc3ZjLnYxLldlYmhvb2tEZWxpdmVyeVN0YXRlEhAKCGF0dGVtcHRzGAYgASgFEhQKDG1heF9hdHRlbXB0cxgHIAEoBRINCgVlcnJvchgIIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCSABKAkSLgoKZXZlbnRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoPbmV4dF9hdHRlbXB0X2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtb25pdG9yGA0gASgJIoMBChxMaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXF1ZXN0Eg8KB3dlYmhvb2sYASABKAkSKwoFc3RhdGUYAiABKA4yHC5zdmMudjEuV2ViaG9va0RlbGl2ZXJ5U3RhdGUSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkidgodTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2USKwoKZGVsaXZlcmllcxgBIAMoCzIXLnN2Yy52MS5XZWJob29rRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEg8KB2Ryb3BwZWQYAyABKAMiLQofUmVkZWxpdmVyV2ViaG9va0RlbGl2ZXJ5UmVxdWVzdBIKCgJpZBgBIAEoCSJNCiBSZWRlbGl2ZXJXZWJob29rRGVsaXZlcnlSZXNwb25zZRIpCghkZWxpdmVyeRgBIAEoCzIXLnN2Yy52MS5XZWJob29rRGVsaXZlcnkq0AEKFFdlYmhvb2tEZWxpdmVyeVN0YXRlEiYKIldFQkhPT0tfREVMSVZFUllfU1RBVEVfVU5TUEVDSUZJRUQQABIiCh5XRUJIT09LX0RFTElWRVJZX1NUQVRFX1BFTkRJTkcQARIlCiFXRUJIT09LX0RFTElWRVJZX1NUQVRFX0RFTElWRVJJTkcQAhIkCiBXRUJIT09LX0RFTElWRVJZX1NUQVRFX0RFTElWRVJFRBADEh8KG1dFQkhPT0tfREVMSVZFUllfU1RBVEVfREVBRBAEMpIFCg5XZWJob29rU2VydmljZRJSCgxMaXN0V2ViaG9va3MSGy5zdmMudjEuTGlzdFdlYmhvb2tzUmVxdWVzdBocLnN2Yy52MS5MaXN0V2ViaG9va3NSZXNwb25zZSIHkAIBiLUYAxJSCg1DcmVhdGVXZWJob29rEhwuc3ZjLnYxLkNyZWF0ZVdlYmhvb2tSZXF1ZXN0Gh0uc3ZjLnYxLkNyZWF0ZVdlYmhvb2tSZXNwb25zZSIEiLUYCxJSCg1VcGRhdGVXZWJob29rEhwuc3ZjLnYxLlVwZGF0ZVdlYmhvb2tSZXF1ZXN0Gh0uc3ZjLnYxLlVwZGF0ZVdlYmhvb2tSZXNwb25zZSIEiLUYCxJSCg1EZWxldGVXZWJob29rEhwuc3ZjLnYxLkRlbGV0ZVdlYmhvb2tSZXF1ZXN0Gh0uc3ZjLnYxLkRlbGV0ZVdlYmhvb2tSZXNwb25zZSIEiLUYCxJMCgtUZXN0V2ViaG9vaxIaLnN2Yy52MS5UZXN0V2ViaG9va1JlcXVlc3QaGy5zdmMudjEuVGVzdFdlYmhvb2tSZXNwb25zZSIEiLUYCxJtChVMaXN0V2ViaG9va0RlbGl2ZXJpZXMSJC5zdmMudjEuTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVxdWVzdBolLnN2Yy52MS5MaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZSIHkAIBiLUYAxJzChhSZWRlbGl2ZXJXZWJob29rRGVsaXZlcnkSJy5zdmMudjEuUmVkZWxpdmVyV2ViaG9va0RlbGl2ZXJ5UmVxdWVzdBooLnN2Yy52MS5SZWRlbGl2ZXJXZWJob29rRGVsaXZlcnlSZXNwb25zZSIEiLUYC2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChRzdmMvdjEvd2ViaG9vay5wcm90bxIGc3ZjLnYxIqQCCgdXZWJob29rEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSCwoDdXJsGAMgASgJEhUKDXN1YnNjcmlwdGlvbnMYBCADKAkSDgoGc2lnbmVkGAUgASgIEi0KB2hlYWRlcnMYBiADKAsyHC5zdmMudjEuV2ViaG9vay5IZWFkZXJzRW50cnkSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEZXRhZxgJIAEoCRouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJ4Cg5XZWJob29rSGVhZGVycxI3CgZ2YWx1ZXMYASADKAsyIi5zdmMudjEuV2ViaG9va0hlYWRlcnMuVmFsdWVzRW50cnlCA4ABARotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhUKE0xpc3RXZWJob29rc1JlcXVlc3QiOQoUTGlzdFdlYmhvb2tzUmVzcG9uc2USIQoId2ViaG9va3MYASADKAsyDy5zdmMudjEuV2ViaG9vayKLAQoUQ3JlYXRlV2ViaG9va1JlcXVlc3QSDAoEbmFtZRgBIAEoCRILCgN1cmwYAiABKAkSFQoNc3Vic2NyaXB0aW9ucxgDIAMoCRITCgZzZWNyZXQYBCABKAlCA4ABARIsCgdoZWFkZXJzGAUgASgLMhYuc3ZjLnYxLldlYmhvb2tIZWFkZXJzQgOAAQEiSwoVQ3JlYXRlV2ViaG9va1Jlc3BvbnNlEiAKB3dlYmhvb2sYASABKAsyDy5zdmMudjEuV2ViaG9vaxIQCgh3YXJuaW5ncxgCIAMoCSLVAQoUVXBkYXRlV2ViaG9va1JlcXVlc3QSDwoHd2ViaG9vaxgBIAEoCRIRCgRuYW1lGAIgASgJSACIAQESEAoDdXJsGAMgASgJSAGIAQESFQoNc3Vic2NyaXB0aW9ucxgEIAMoCRIYCgZzZWNyZXQYBSABKAlCA4ABAUgCiAEBEiwKB2hlYWRlcnMYBiABKAsyFi5zdmMudjEuV2ViaG9va0hlYWRlcnNCA4ABARIMCgRldGFnGAcgASgJQgcKBV9uYW1lQgYKBF91cmxCCQoHX3NlY3JldCJLChVVcGRhdGVXZWJob29rUmVzcG9uc2USIAoHd2ViaG9vaxgBIAEoCzIPLnN2Yy52MS5XZWJob29rEhAKCHdhcm5pbmdzGAIgAygJIicKFERlbGV0ZVdlYmhvb2tSZXF1ZXN0Eg8KB3dlYmhvb2sYASABKAkiOQoVRGVsZXRlV2ViaG9va1Jlc3BvbnNlEiAKB3dlYmhvb2sYASABKAsyDy5zdmMudjEuV2ViaG9vayIlChJUZXN0V2ViaG9va1JlcXVlc3QSDwoHd2ViaG9vaxgBIAEoCSKbAQoTVGVzdFdlYmhvb2tSZXNwb25zZRIgCgd3ZWJob29rGAEgASgLMg8uc3ZjLnYxLldlYmhvb2sSEQoJZGVsaXZlcmVkGAIgASgIEhMKC3N0YXR1c19jb2RlGAMgASgFEg0KBWVycm9yGAQgASgJEisKCGR1cmF0aW9uGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIoADCg9XZWJob29rRGVsaXZlcnkSCgoCaWQYASABKAkSEgoKd2ViaG9va19pZBgCIAEoCRIUCgx3ZWJob29rX25hbWUYAyABKAkSFAoMc3Vic2NyaXB0aW9uGAQgASgJEisKBXN0YXRlGAUgASgOMhwuc3ZjLnYxLldlYmhvb2tEZWxpdmVyeVN0YXRlEhAKCGF0dGVtcHRzGAYgASgFEhQKDG1heF9hdHRlbXB0cxgHIAEoBRINCgVlcnJvchgIIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCSABKAkSLgoKZXZlbnRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoPbmV4dF9hdHRlbXB0X2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtb25pdG9yGA0gASgJIoMBChxMaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXF1ZXN0Eg8KB3dlYmhvb2sYASABKAkSKwoFc3RhdGUYAiABKA4yHC5zdmMudjEuV2ViaG9va0RlbGl2ZXJ5U3RhdGUSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkidgodTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2USKwoKZGVsaXZlcmllcxgBIAMoCzIXLnN2Yy52MS5XZWJob29rRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEg8KB2Ryb3BwZWQYAyABKAMiJwoZR2V0V2ViaG9va0RlbGl2ZXJ5UmVxdWVzdBIKCgJpZBgBIAEoCSJ8ChpHZXRXZWJob29rRGVsaXZlcnlSZXNwb25zZRIpCghkZWxpdmVyeRgBIAEoCzIXLnN2Yy52MS5XZWJob29rRGVsaXZlcnkSDAoEYm9keRgCIAEoCRIlCgZhbnN3ZXIYAyABKAsyFS5zdmMudjEuV2ViaG9va0Fuc3dlciJwCg1XZWJob29rQW5zd2VyEhMKC3N0YXR1c19jb2RlGAEgASgFEgwKBGJvZHkYAiABKAkSCwoDY3V0GAMgASgIEi8KC2Fuc3dlcmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCItCh9SZWRlbGl2ZXJXZWJob29rRGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgJIk0KIFJlZGVsaXZlcldlYmhvb2tEZWxpdmVyeVJlc3BvbnNlEikKCGRlbGl2ZXJ5GAEgASgLMhcuc3ZjLnYxLldlYmhvb2tEZWxpdmVyeSrQAQoUV2ViaG9va0RlbGl2ZXJ5U3RhdGUSJgoiV0VCSE9PS19ERUxJVkVSWV9TVEFURV9VTlNQRUNJRklFRBAAEiIKHldFQkhPT0tfREVMSVZFUllfU1RBVEVfUEVORElORxABEiUKIVdFQkhPT0tfREVMSVZFUllfU1RBVEVfREVMSVZFUklORxACEiQKIFdFQkhPT0tfREVMSVZFUllfU1RBVEVfREVMSVZFUkVEEAMSHwobV0VCSE9PS19ERUxJVkVSWV9TVEFURV9ERUFEEAQy+AUKDldlYmhvb2tTZXJ2aWNlElIKDExpc3RXZWJob29rcxIbLnN2Yy52MS5MaXN0V2ViaG9va3NSZXF1ZXN0Ghwuc3ZjLnYxLkxpc3RXZWJob29rc1Jlc3BvbnNlIgeQAgGItRgDElIKDUNyZWF0ZVdlYmhvb2sSHC5zdmMudjEuQ3JlYXRlV2ViaG9va1JlcXVlc3QaHS5zdmMudjEuQ3JlYXRlV2ViaG9va1Jlc3BvbnNlIgSItRgLElIKDVVwZGF0ZVdlYmhvb2sSHC5zdmMudjEuVXBkYXRlV2ViaG9va1JlcXVlc3QaHS5zdmMudjEuVXBkYXRlV2ViaG9va1Jlc3BvbnNlIgSItRgLElIKDURlbGV0ZVdlYmhvb2sSHC5zdmMudjEuRGVsZXRlV2ViaG9va1JlcXVlc3QaHS5zdmMudjEuRGVsZXRlV2ViaG9va1Jlc3BvbnNlIgSItRgLEkwKC1Rlc3RXZWJob29rEhouc3ZjLnYxLlRlc3RXZWJob29rUmVxdWVzdBobLnN2Yy52MS5UZXN0V2ViaG9va1Jlc3BvbnNlIgSItRgLEm0KFUxpc3RXZWJob29rRGVsaXZlcmllcxIkLnN2Yy52MS5MaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXF1ZXN0GiUuc3ZjLnYxLkxpc3RXZWJob29rRGVsaXZlcmllc1Jlc3BvbnNlIgeQAgGItRgDEmQKEkdldFdlYmhvb2tEZWxpdmVyeRIhLnN2Yy52MS5HZXRXZWJob29rRGVsaXZlcnlSZXF1ZXN0GiIuc3ZjLnYxLkdldFdlYmhvb2tEZWxpdmVyeVJlc3BvbnNlIgeQAgGItRgLEnMKGFJlZGVsaXZlcldlYmhvb2tEZWxpdmVyeRInLnN2Yy52MS5SZWRlbGl2ZXJXZWJob29rRGVsaXZlcnlSZXF1ZXN0Giguc3ZjLnYxLlJlZGVsaXZlcldlYmhvb2tEZWxpdmVyeVJlc3BvbnNlIgSItRgLYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * A webhook.
@@ -1105,6 +1105,183 @@ export const ListWebhookDeliveriesResponseSchema: GenMessage<ListWebhookDeliveri
   messageDesc(file_svc_v1_webhook, 14);
 
 /**
+ * Request of GetWebhookDelivery.
+ *
+ * @generated from message svc.v1.GetWebhookDeliveryRequest
+ */
+export type GetWebhookDeliveryRequest = Message<"svc.v1.GetWebhookDeliveryRequest"> & {
+  /**
+   * Id of the delivery.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Request of GetWebhookDelivery.
+ *
+ * @generated from message svc.v1.GetWebhookDeliveryRequest
+ */
+export type GetWebhookDeliveryRequestJson = {
+  /**
+   * Id of the delivery.
+   *
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+};
+
+/**
+ * Describes the message svc.v1.GetWebhookDeliveryRequest.
+ * Use `create(GetWebhookDeliveryRequestSchema)` to create a new message.
+ */
+export const GetWebhookDeliveryRequestSchema: GenMessage<GetWebhookDeliveryRequest, {jsonType: GetWebhookDeliveryRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_webhook, 15);
+
+/**
+ * Response of GetWebhookDelivery.
+ *
+ * @generated from message svc.v1.GetWebhookDeliveryResponse
+ */
+export type GetWebhookDeliveryResponse = Message<"svc.v1.GetWebhookDeliveryResponse"> & {
+  /**
+   * The delivery.
+   *
+   * @generated from field: svc.v1.WebhookDelivery delivery = 1;
+   */
+  delivery?: WebhookDelivery | undefined;
+
+  /**
+   * The body, which is the same on all attempts.
+   *
+   * @generated from field: string body = 2;
+   */
+  body: string;
+
+  /**
+   * What the receiver answered last; absent when it never did.
+   *
+   * @generated from field: svc.v1.WebhookAnswer answer = 3;
+   */
+  answer?: WebhookAnswer | undefined;
+};
+
+/**
+ * Response of GetWebhookDelivery.
+ *
+ * @generated from message svc.v1.GetWebhookDeliveryResponse
+ */
+export type GetWebhookDeliveryResponseJson = {
+  /**
+   * The delivery.
+   *
+   * @generated from field: svc.v1.WebhookDelivery delivery = 1;
+   */
+  delivery?: WebhookDeliveryJson;
+
+  /**
+   * The body, which is the same on all attempts.
+   *
+   * @generated from field: string body = 2;
+   */
+  body?: string;
+
+  /**
+   * What the receiver answered last; absent when it never did.
+   *
+   * @generated from field: svc.v1.WebhookAnswer answer = 3;
+   */
+  answer?: WebhookAnswerJson;
+};
+
+/**
+ * Describes the message svc.v1.GetWebhookDeliveryResponse.
+ * Use `create(GetWebhookDeliveryResponseSchema)` to create a new message.
+ */
+export const GetWebhookDeliveryResponseSchema: GenMessage<GetWebhookDeliveryResponse, {jsonType: GetWebhookDeliveryResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_webhook, 16);
+
+/**
+ * What a receiver answered.
+ *
+ * @generated from message svc.v1.WebhookAnswer
+ */
+export type WebhookAnswer = Message<"svc.v1.WebhookAnswer"> & {
+  /**
+   * Status of HTTP.
+   *
+   * @generated from field: int32 status_code = 1;
+   */
+  statusCode: number;
+
+  /**
+   * The first 1,024 characters of its body. The webhook's secret and the values of its headers are
+   * `***` in it. Empty for events that have values of features: those could be in it.
+   *
+   * @generated from field: string body = 2;
+   */
+  body: string;
+
+  /**
+   * Whether the body was longer.
+   *
+   * @generated from field: bool cut = 3;
+   */
+  cut: boolean;
+
+  /**
+   * When it came.
+   *
+   * @generated from field: google.protobuf.Timestamp answered_at = 4;
+   */
+  answeredAt?: Timestamp | undefined;
+};
+
+/**
+ * What a receiver answered.
+ *
+ * @generated from message svc.v1.WebhookAnswer
+ */
+export type WebhookAnswerJson = {
+  /**
+   * Status of HTTP.
+   *
+   * @generated from field: int32 status_code = 1;
+   */
+  statusCode?: number;
+
+  /**
+   * The first 1,024 characters of its body. The webhook's secret and the values of its headers are
+   * `***` in it. Empty for events that have values of features: those could be in it.
+   *
+   * @generated from field: string body = 2;
+   */
+  body?: string;
+
+  /**
+   * Whether the body was longer.
+   *
+   * @generated from field: bool cut = 3;
+   */
+  cut?: boolean;
+
+  /**
+   * When it came.
+   *
+   * @generated from field: google.protobuf.Timestamp answered_at = 4;
+   */
+  answeredAt?: TimestampJson;
+};
+
+/**
+ * Describes the message svc.v1.WebhookAnswer.
+ * Use `create(WebhookAnswerSchema)` to create a new message.
+ */
+export const WebhookAnswerSchema: GenMessage<WebhookAnswer, {jsonType: WebhookAnswerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_webhook, 17);
+
+/**
  * Request of RedeliverWebhookDelivery.
  *
  * @generated from message svc.v1.RedeliverWebhookDeliveryRequest
@@ -1137,7 +1314,7 @@ export type RedeliverWebhookDeliveryRequestJson = {
  * Use `create(RedeliverWebhookDeliveryRequestSchema)` to create a new message.
  */
 export const RedeliverWebhookDeliveryRequestSchema: GenMessage<RedeliverWebhookDeliveryRequest, {jsonType: RedeliverWebhookDeliveryRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_webhook, 15);
+  messageDesc(file_svc_v1_webhook, 18);
 
 /**
  * Response of RedeliverWebhookDelivery.
@@ -1172,7 +1349,7 @@ export type RedeliverWebhookDeliveryResponseJson = {
  * Use `create(RedeliverWebhookDeliveryResponseSchema)` to create a new message.
  */
 export const RedeliverWebhookDeliveryResponseSchema: GenMessage<RedeliverWebhookDeliveryResponse, {jsonType: RedeliverWebhookDeliveryResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_webhook, 16);
+  messageDesc(file_svc_v1_webhook, 19);
 
 /**
  * What became of a delivery.
@@ -1296,6 +1473,18 @@ export const WebhookService: GenService<{
     methodKind: "unary";
     input: typeof ListWebhookDeliveriesRequestSchema;
     output: typeof ListWebhookDeliveriesResponseSchema;
+  },
+  /**
+   * A delivery with the body that is sent, and the beginning of what the receiver answered last.
+   * NOT_FOUND when there is none; PERMISSION_DENIED when its event has values that the caller may
+   * not query.
+   *
+   * @generated from rpc svc.v1.WebhookService.GetWebhookDelivery
+   */
+  getWebhookDelivery: {
+    methodKind: "unary";
+    input: typeof GetWebhookDeliveryRequestSchema;
+    output: typeof GetWebhookDeliveryResponseSchema;
   },
   /**
    * Makes a delivery that ended once more, with the same body and idempotency key. NOT_FOUND when

@@ -1,6 +1,12 @@
-import { type MetricPoint, type MetricSeries, MetricUnit, type QueryMetricResponse } from "../../../gen/svc/v1/metric_pb.ts";
+import {
+  type MetricBucket,
+  type MetricPoint,
+  type MetricSeries,
+  MetricUnit,
+  type QueryMetricResponse,
+} from "../../../gen/svc/v1/metric_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
-import { arg, choice, timestamp } from "../../cli/flag.ts";
+import { arg, bool, choice, timestamp } from "../../cli/flag.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import {
   countsFromZero,
@@ -22,9 +28,13 @@ import { type Column, choiceView, tableView, textView, type View } from "../../o
 
 const UNITS: Readonly<Partial<Record<MetricUnit, UnitName>>> = { [MetricUnit.SECONDS]: "seconds", [MetricUnit.BYTES]: "bytes" };
 
+/** Characters of the bar of the fullest bucket. */
+const BAR_WIDTH = 30;
+
 /** An answer as it is shown. */
 type Shown =
   | { readonly form: "chart"; readonly answer: QueryMetricResponse; readonly expression: MetricExpression }
+  | { readonly form: "buckets"; readonly answer: QueryMetricResponse }
   | { readonly form: "table"; readonly answer: QueryMetricResponse }
   | { readonly form: "json"; readonly document: unknown };
 
@@ -39,28 +49,38 @@ export default defineCommand({
   examples: [
     { run: "svc metrics query 'p99:query.latency by {query_name}'", does: "A line for each named query" },
     { run: "svc metrics query 'sum:query.errors / sum:query.count' --since 7d", does: "The share of queries with errors" },
+    { run: "svc metrics query 'p99:resolver.latency{resolver:*get_email}' --buckets", does: "How long the calls of a resolver took" },
     { run: "svc metrics query 'max:query.latency{branch:!test*}.rollup(10m)' -o json", does: "By ten minutes, as JSON" },
   ],
   needs: ["session"],
   args: { expr: arg("the expression, in quotes for the shell") },
   flags: {
     since: timestamp("look back: a duration, or a time", { defaultText: "1h" }),
+    buckets: bool("how the values of the whole time are spread over buckets; only of a percentile"),
     output: choice("output format", ["table", "json"], { aliases: ["-o"], defaultText: "table, on a terminal a chart" }),
   },
   check({ expr }) {
     readExpression(expr);
   },
-  async run({ api, flags, io, progress }, { expr, output, since }): Promise<Shown> {
+  async run({ api, flags, io, progress }, { buckets, expr, output, since }): Promise<Shown> {
     const expression = readExpression(expr);
     const startTime = since === undefined ? {} : { startTime: msToTimestamp(since) };
-    const answer = await (await api.metrics()).queryMetric({ expression: expr, ...startTime });
+    const answer = await (await api.metrics()).queryMetric({ expression: expr, buckets, ...startTime });
     if (output === "json" || flags.json) return { form: "json", document: await answerDocument(answer) };
     if (answer.omittedSeries > 0) progress.note(`${answer.omittedSeries} more series are not shown: a filter selects some.`);
+    if (buckets) return { form: "buckets", answer };
     if (output === undefined && io.stdoutIsTTY && hasValues(answer)) return { form: "chart", answer, expression };
     return { form: "table", answer };
   },
   view: choiceView<Shown>(
-    (shown) => (shown.form === "chart" ? CHART : shown.form === "json" ? JSON_TEXT : tableOf(shown.answer)) as View<never>,
+    (shown) =>
+      (shown.form === "chart"
+        ? CHART
+        : shown.form === "buckets"
+          ? BUCKETS
+          : shown.form === "json"
+            ? JSON_TEXT
+            : tableOf(shown.answer)) as View<never>,
   ),
 });
 
@@ -87,6 +107,30 @@ const CHART = textView(({ answer, expression }: Shown & { readonly form: "chart"
   const title = [answer.expression, every, ...(answer.incompleteFrom ? ["the last period is not over"] : [])].join(", ");
   const rest = series.length > drawn.length ? [style.dim(`${series.length - drawn.length} more series: -o table shows them.`)] : [];
   return [style.dim(title), chart, ...rest].join("\n");
+});
+
+/** A bucket of a series. */
+interface SeriesBucket extends Pick<MetricBucket, "from" | "to" | "count"> {
+  readonly series: MetricSeries;
+  /** The most values that a bucket of the series has. */
+  readonly most: number;
+}
+
+const BUCKETS = tableView<{ readonly answer: QueryMetricResponse }, SeriesBucket>({
+  things: "buckets",
+  long: true,
+  rows: ({ answer }) =>
+    answer.series.flatMap((series) => {
+      const most = Math.max(1, ...series.buckets.map(({ count }) => Number(count)));
+      return series.buckets.map(({ from, to, count }) => ({ series, from, to, count, most }));
+    }),
+  columns: [
+    { header: "Series", cell: ({ series }) => nameOf(series) },
+    { header: "Above", align: "right", cell: ({ from, series }) => metricValueText(from, UNITS[series.unit] ?? "one") },
+    { header: "Up To", align: "right", cell: ({ series, to }) => metricValueText(to, UNITS[series.unit] ?? "one") },
+    { header: "Values", align: "right", cell: ({ count }) => String(count) },
+    { header: "", cell: ({ count, most }) => "#".repeat(Math.ceil((Number(count) / most) * BAR_WIDTH)) },
+  ],
 });
 
 function tableOf({ series }: QueryMetricResponse): View<unknown> {

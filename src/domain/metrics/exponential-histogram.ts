@@ -18,6 +18,13 @@ const ENCODING = new Uint8Array(MAX_VARINT + (HIGHEST - LOWEST + 1) * 2 * MAX_VA
 /** Room that is made on each side of a bucket outside the window of counts. */
 const MARGIN = FACTOR;
 
+/** Values that exceed `from` and do not exceed `to`, and how many. */
+export interface HistogramRange {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+}
+
 /** A histogram of numbers; those below 2^-30, negative ones too, are counted as zero. */
 export class ExponentialHistogram {
   /** Counts of the buckets from `#first` on: a window around those that hold values. */
@@ -78,6 +85,32 @@ export class ExponentialHistogram {
       if (count > 0) buckets.push([this.#first + at, count]);
     });
     return buckets;
+  }
+
+  /**
+   * The values by at most so many buckets, without gaps: neighbours are merged as often as it
+   * takes. Zeros are no part of them.
+   */
+  ranges(most: number): readonly HistogramRange[] {
+    const found = this.buckets();
+    const [first] = found;
+    const last = found.at(-1);
+    if (!first || !last) return [];
+    let scale = SCALE;
+    const placeOf = (index: number): number => Math.floor(index / 2 ** (SCALE - scale));
+    while (placeOf(last[0]) - placeOf(first[0]) >= most) scale--;
+    const low = placeOf(first[0]);
+    const bound = (place: number): number => 2 ** (place / 2 ** scale);
+    const ranges = Array.from({ length: placeOf(last[0]) - low + 1 }, (_, at) => ({
+      from: bound(low + at),
+      to: bound(low + at + 1),
+      count: 0,
+    }));
+    for (const [index, count] of found) {
+      const range = ranges[placeOf(index) - low];
+      if (range) range.count += count;
+    }
+    return ranges;
   }
 
   /**

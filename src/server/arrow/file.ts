@@ -4,7 +4,7 @@
  */
 
 import { FlatBuilder } from "./flat-builder.ts";
-import { padded, VERSION } from "./format.ts";
+import { padded, VERSION } from "../../domain/arrow/format.ts";
 import { ArrowRefused } from "./read-stream.ts";
 import { type ArrowColumn, messagesOf, schemaIn } from "./write-stream.ts";
 

@@ -144,6 +144,35 @@ export async function evaluateMetrics(reader: Pick<MetricReader, "read">, questi
   return { stepMs, times, isIncomplete, answers };
 }
 
+/**
+ * The values of a term's series in a whole range, as histograms by their labels. Rejects as
+ * `evaluateMetrics` does, and with Failure invalid_argument for an expression that is no percentile
+ * of one histogram.
+ */
+export async function histogramsOf(
+  reader: Pick<MetricReader, "read">,
+  expression: MetricExpression,
+  question: Omit<MetricQuestion, "expressions">,
+): Promise<(labels: Readonly<Record<string, string>>) => ExponentialHistogram> {
+  if (expression.kind !== "term" || quantileOf(expression.fn) === undefined)
+    throw new Failure("invalid_argument", "Only a percentile of one histogram has buckets, such as p99:query.latency.");
+  const { by, filters, metric } = expression;
+  const { count, from, readMs, stepMs } = periodsOf({ ...question, expressions: [expression] });
+  const { groups } = await reader.read({
+    environmentId: isOfServer(metric) ? SERVER_SCOPE : question.environmentId,
+    ...{ metric, filters, by, from, before: from + count * stepMs, stepMs: readMs },
+    maxGroups: Math.max(1, Math.min(MAX_GROUPS, Math.floor(MAX_BUCKETS / Math.max(1, (count * stepMs) / readMs)))),
+  });
+  const histograms = new Map<string, ExponentialHistogram>();
+  for (const { buckets, labels } of groups) {
+    const key = keyOf(Object.fromEntries(by.map((label) => [label, labels[label] ?? ""])));
+    const merged = histograms.get(key) ?? new ExponentialHistogram();
+    histograms.set(key, merged);
+    for (const { histogram } of buckets) if (histogram) merged.mergeEncoded(histogram);
+  }
+  return (labels) => histograms.get(keyOf(labels)) ?? new ExponentialHistogram();
+}
+
 /** The periods that a question is about. */
 function periodsOf(question: MetricQuestion): Periods {
   const { before, excludesIncomplete = false, from, now, startsAtOrigin = false } = question;

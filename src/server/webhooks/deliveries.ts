@@ -1,13 +1,24 @@
 /** Deliveries as their readers and the events of this server see them. */
 
+import { allows } from "../../domain/permissions.ts";
 import type { SilencedValues } from "../deletions/deleted-values.ts";
 import type { Collection } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 import type { Log } from "../log.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
-import { DELIVERY_JOB, type DeliveryPayload, type WebhookEvent } from "./delivery.ts";
+import type { DeliveryAnswer } from "../stores/metadata/outbox.ts";
+import { DELIVERY_JOB, type DeliveryPayload, deliveryBody, hasValues, type WebhookEvent } from "./delivery.ts";
 import { type DeliveryFilter, MAX_WAITING, type Outbox } from "./outbox.ts";
 import type { Webhook, WebhookContent } from "./webhook.ts";
+
+/** A delivery with what was sent and answered. */
+export interface ToldDelivery {
+  readonly job: JobRecord;
+  /** The body, the same on all attempts. */
+  readonly body: string;
+  /** What the receiver answered last; undefined = it never did. */
+  readonly answer: DeliveryAnswer | undefined;
+}
 
 /** The deliveries of all environments. */
 export interface Deliveries {
@@ -24,6 +35,11 @@ export interface Deliveries {
   droppedOfAll(): number;
   /** Deliveries, newest first. */
   list(filter: DeliveryFilter): Promise<JobRecord[]>;
+  /**
+   * A delivery with what was sent and answered. Throws Failure not_found, and permission_denied
+   * when its event has values that the reader may not query.
+   */
+  get(environmentId: string, reader: { readonly permissions: readonly string[] }, id: string): Promise<ToldDelivery>;
   /** Queues an ended delivery once more. Throws Failure. */
   redeliver(environmentId: string, id: string): Promise<JobRecord>;
   /** Removes values from all deliveries, and returns their number. */
@@ -33,6 +49,8 @@ export interface Deliveries {
   /** Removes all deliveries of an environment. */
   forget(environmentId: string): Promise<void>;
 }
+
+const LISTED = "`svc webhook deliveries list` shows all.";
 
 /** Makes the capability. */
 export function createDeliveries({
@@ -53,6 +71,14 @@ export function createDeliveries({
     if (before === 0) log.warning("events for webhooks are dropped: too many wait", { environment: environmentId });
   };
 
+  /** The job of a delivery. Throws Failure not_found. */
+  const find = async (environmentId: string, id: string): Promise<JobRecord> => {
+    const job = await outbox.delivery(id);
+    if (job?.kind !== DELIVERY_JOB || !job.scope.startsWith(`${environmentId}/`))
+      throw new Failure("not_found", `There is no delivery '${id}'.`, { hint: LISTED });
+    return job;
+  };
+
   return {
     async enqueue({ id, scope: environmentId, content }, events) {
       const stored = await outbox.enqueue({ id, environmentId, url: content.url }, events);
@@ -66,18 +92,25 @@ export function createDeliveries({
     purge: outbox.purge,
     forget: outbox.forget,
 
+    async get(environmentId, { permissions }, id) {
+      const job = await find(environmentId, id);
+      const delivery = job.payload as DeliveryPayload;
+      if (hasValues(delivery) && !allows(permissions, "query.online"))
+        throw new Failure("permission_denied", `The delivery ${id} has values of features, and your client may not query them.`, {
+          hint: "Ask for the permission query.online.",
+        });
+      return { job, body: deliveryBody(environmentId, delivery), answer: await outbox.answer(delivery.idempotencyKey) };
+    },
+
     async redeliver(environmentId, id) {
-      const job = await outbox.delivery(id);
-      const hint = "`svc webhook deliveries list` shows all.";
-      if (job?.kind !== DELIVERY_JOB || !job.scope.startsWith(`${environmentId}/`))
-        throw new Failure("not_found", `There is no delivery '${id}'.`, { hint });
-      const { webhookId } = job.payload as DeliveryPayload;
+      const { webhookId } = (await find(environmentId, id)).payload as DeliveryPayload;
       if (!(await webhooks.find(environmentId, webhookId)))
         throw new Failure("failed_precondition", `The webhook of the delivery ${id} was deleted.`);
       const again = await outbox.redeliver(id);
       if (again === "full")
         throw new Failure("resource_exhausted", `${MAX_WAITING} deliveries to the webhook wait already, which is the most.`);
-      if (!again) throw new Failure("failed_precondition", `The delivery ${id} has not ended: it is tried again by itself.`, { hint });
+      if (!again)
+        throw new Failure("failed_precondition", `The delivery ${id} has not ended: it is tried again by itself.`, { hint: LISTED });
       return again;
     },
   };

@@ -72,6 +72,11 @@ export function scopeOf({ id, environmentId }: Pick<Addressee, "id" | "environme
   return `${environmentId}/${id}`;
 }
 
+/** Whether an event has values of features, which an answer may repeat. */
+export function hasValues({ subscription }: Pick<DeliveryPayload, "subscription">): boolean {
+  return subscription === "feature.computed";
+}
+
 /** The environment of a job that delivers. */
 export function environmentOf(scope: string): string {
   return scope.slice(0, scope.indexOf("/"));
@@ -120,14 +125,7 @@ export async function deliver(
   signal?: AbortSignal,
 ): Promise<Attempted> {
   const { secret, headers } = await webhookSecrets(sealer, environmentId).open(content);
-  const body = JSON.stringify({
-    environment_id: environmentId,
-    webhook_id: id,
-    subscription,
-    payload,
-    event_timestamp: new Date(at).toISOString(),
-    idempotency_key: idempotencyKey,
-  });
+  const body = deliveryBody(environmentId, { webhookId: id, subscription, payload, at, idempotencyKey });
   const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const parent = parseTraceparent(trace?.traceparent ?? null);
   const span = parent && (parent.sampled ? { ...parent, spanId: newSpanId() } : parent);
@@ -154,5 +152,39 @@ export async function deliver(
       },
       ...{ queryId: trace.queryId, environmentId, deploymentId: "" },
     });
-  return attempted;
+  if (attempted.answer === undefined) return attempted;
+  return { ...attempted, answer: withoutSecrets(attempted.answer, [...(secret === undefined ? [] : [secret]), ...Object.values(headers)]) };
+}
+
+/** The body of a delivery, the same on all attempts. */
+export function deliveryBody(
+  environmentId: string,
+  { webhookId, subscription, payload, at, idempotencyKey }: Omit<DeliveryPayload, "trace" | "since">,
+): string {
+  return JSON.stringify({
+    environment_id: environmentId,
+    webhook_id: webhookId,
+    subscription,
+    payload,
+    event_timestamp: new Date(at).toISOString(),
+    idempotency_key: idempotencyKey,
+  });
+}
+
+/** Shorter values of headers are no secrets. */
+const LEAST_SECRET = 4;
+
+/**
+ * A receiver's answer without the secrets that a webhook has, each in the forms in which one is
+ * repeated: as it is, in JSON, in an address, and without the word before it.
+ */
+function withoutSecrets(answer: string, secrets: readonly string[]): string {
+  const forms = secrets.flatMap((secret) => {
+    const bare = secret.replace(/^(whsec_|[\w-]+ )/, "");
+    return [secret, bare].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), encodeURIComponent(one.toWellFormed())]);
+  });
+  return forms
+    .filter(({ length }) => length >= LEAST_SECRET)
+    .sort((one, other) => other.length - one.length)
+    .reduce((text, secret) => text.replaceAll(secret, "***"), answer);
 }

@@ -80,6 +80,7 @@ export function createOutboxThread(options: OutboxThreadOptions): Outbox {
     },
     list: async (filter) => (existsSync(place.path) ? thread.call("list", [filter]) : []),
     delivery: async (id) => (existsSync(place.path) ? thread.call("delivery", [id]) : undefined),
+    answer: async (idempotencyKey) => (existsSync(place.path) ? thread.call("answer", [idempotencyKey]) : undefined),
     redeliver: (id) => thread.call("redeliver", [id]),
     silence: async (values) => (existsSync(place.path) ? thread.call("silence", [values]) : 0),
     async purge() {

@@ -9,7 +9,8 @@ import { isSilenced, type SilencedValues } from "../deletions/deleted-values.ts"
 import { createMemoryBus } from "../jobs/bus.ts";
 import { JobFailed, type JobHandler, type JobRunner, startJobRunner } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
-import type { JobRecord, JobState, JobStore } from "../stores/metadata/jobs.ts";
+import type { JobRecord, JobState } from "../stores/metadata/jobs.ts";
+import type { DeliveryAnswer, OutboxQueue } from "../stores/metadata/outbox.ts";
 import {
   type Addressee,
   DELIVERY_JOB,
@@ -19,6 +20,7 @@ import {
   deliveryBackoffMs,
   deliveryJob,
   environmentOf,
+  hasValues,
   MAX_ATTEMPTS,
   scopeOf,
   type WebhookEvent,
@@ -46,6 +48,8 @@ export interface Outbox {
   /** Deliveries, newest first. */
   list(filter: DeliveryFilter): Promise<JobRecord[]>;
   delivery(id: string): Promise<JobRecord | undefined>;
+  /** What the receiver answered last to the delivery of an idempotency key; undefined = nothing. */
+  answer(idempotencyKey: string): Promise<DeliveryAnswer | undefined>;
   /**
    * Queues an ended delivery once more, for as many attempts as a new one; `full` when too many
    * wait, undefined when it has not ended.
@@ -70,7 +74,7 @@ export interface Outbox {
 
 /** What an outbox is made with. */
 export interface OutboxOptions extends DeliveryParts {
-  readonly jobs: JobStore;
+  readonly jobs: OutboxQueue;
   /** The webhook of an id as it is now; undefined when it was deleted. */
   readonly find: (environmentId: string, webhookId: string) => Promise<Webhook | undefined>;
   readonly log: Log;
@@ -80,6 +84,8 @@ export interface OutboxOptions extends DeliveryParts {
 
 /** Deliveries of a webhook that may wait; further events are dropped. */
 export const MAX_WAITING = 1_000;
+/** Characters of an answer that are kept. */
+const MAX_ANSWER = 1_024;
 /** Deliveries under way on this node. They wait for others more than they compute. */
 const SLOTS = 64;
 /** Deliveries of a webhook that are kept after they ended, of each state. */
@@ -123,8 +129,13 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const delivery = payload as DeliveryPayload;
       const webhook = await find(environmentOf(scope), delivery.webhookId);
       if (!webhook) throw new JobFailed("the webhook was deleted");
-      const { error, isFinal } = await deliver(webhook, delivery, options, signal);
+      const { answer = "", error, isFinal, status } = await deliver(webhook, delivery, options, signal);
       signal.throwIfAborted();
+      if (status > 0) {
+        const body = hasValues(delivery) ? "" : answer.slice(0, MAX_ANSWER).toWellFormed();
+        const kept = { status, body, isCut: body.length < answer.length, at: clock.now() };
+        await jobs.keepAnswer(DELIVERY_JOB, delivery.idempotencyKey, kept);
+      }
       await settleTogether();
       if (error !== "") throw isFinal ? new JobFailed(error) : new Error(error);
     },
@@ -150,6 +161,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
         scope: webhookId === undefined ? environmentId : scopeOf({ id: webhookId, environmentId }),
       }),
     delivery: (id) => jobs.job(id),
+    answer: async (idempotencyKey) => jobs.answer(DELIVERY_JOB, idempotencyKey),
 
     async redeliver(id) {
       const again = await jobs.retry(id, MAX_ATTEMPTS, MAX_WAITING);
@@ -163,7 +175,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const change = (payload: unknown): DeliveryPayload | undefined => {
         const delivery = payload as DeliveryPayload;
         // Of deliveries of older versions it is not known when the work on them began.
-        if (delivery.subscription !== "feature.computed" || (delivery.since ?? 0) > until) return undefined;
+        if (!hasValues(delivery) || (delivery.since ?? 0) > until) return undefined;
         const told = delivery.payload as ToldValues;
         const rest = told.branch === branch ? withoutValues(told, (value) => isSilenced(values, value)) : told;
         removed += rest.omitted - told.omitted;

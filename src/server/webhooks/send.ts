@@ -26,6 +26,11 @@ export interface Attempted {
   readonly error: string;
   /** Whether another attempt would end the same way. */
   readonly isFinal: boolean;
+  /**
+   * The beginning of the answer's body, at most `ANSWER_BYTES`, as it came: it may repeat secrets
+   * that were sent. Absent = it has none.
+   */
+  readonly answer?: string;
 }
 
 /** Makes one attempt; never rejects. */
@@ -33,6 +38,9 @@ export type Send = (outgoing: Outgoing, signal?: AbortSignal) => Promise<Attempt
 
 /** Milliseconds that an attempt may take, from the look-up to the answer's head. */
 export const ATTEMPT_MS = 10_000;
+/** Bytes of an answer's body that are read, and milliseconds for which they are waited for. */
+export const ANSWER_BYTES = 8_192;
+const ANSWER_MS = 1_000;
 /** Addresses that are tried when no connection comes about. */
 const MAX_TRIED = 3;
 const GONE = 410;
@@ -80,8 +88,8 @@ export function createSend({
           proxy: DIRECT,
           tls: { rejectUnauthorized: true, ...(isName(host) && { serverName: host }), ...(authorities && { ca: authorities }) },
         } as unknown as RequestInit);
-        await response.body?.cancel().catch(() => undefined);
-        return outcomeOf(response.status);
+        const answer = await beginningOf(response, clock);
+        return { ...outcomeOf(response.status), ...(answer !== "" && { answer }) };
       } catch (error) {
         signal.throwIfAborted();
         reason = faultOf(error);
@@ -112,6 +120,37 @@ export function createSend({
     }
   };
 }
+
+/**
+ * The beginning of an answer's body: what comes of it in a while, however it ends. The attempt has
+ * its outcome already.
+ */
+async function beginningOf({ body }: Response, clock: Clock): Promise<string> {
+  if (!body) return "";
+  const reader = body.getReader();
+  const over = new AbortController();
+  const late = clock.sleep(ANSWER_MS, over.signal).then(
+    () => LATE,
+    () => LATE,
+  );
+  const parts: Uint8Array[] = [];
+  try {
+    for (let bytes = 0; bytes < ANSWER_BYTES; ) {
+      const { done, value } = await Promise.race([reader.read(), late]);
+      if (done) break;
+      parts.push(value);
+      bytes += value.length;
+    }
+  } catch {
+    // What came before the connection broke is the beginning.
+  } finally {
+    over.abort();
+    void reader.cancel().catch(() => undefined);
+  }
+  return new TextDecoder().decode(Buffer.concat(parts).subarray(0, ANSWER_BYTES));
+}
+
+const LATE = { done: true, value: undefined } as const;
 
 /**
  * Keeps Bun from choosing a proxy of the environment, which would look up names by itself. The

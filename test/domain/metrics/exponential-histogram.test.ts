@@ -49,6 +49,27 @@ describe("exponential histogram", () => {
     );
   });
 
+  test("ranges have all values but zeros, without gaps, within their bounds, and no more than were asked for", () => {
+    fc.assert(
+      fc.property(values, fc.integer({ min: 1, max: 40 }), (given, most) => {
+        const ranges = of([...given, 0]).ranges(most);
+        expect(ranges.length).toBeLessThanOrEqual(most);
+        expect(ranges.reduce((sum, { count }) => sum + count, 0)).toBe(given.length);
+        for (const [at, { from }] of ranges.entries()) if (at > 0) expect(from).toBe(ranges[at - 1]?.to as number);
+        for (const { from, to, count } of ranges)
+          expect(given.filter((value) => value > from * (1 + 1e-9) && value <= to * (1 - 1e-9)).length).toBeLessThanOrEqual(count);
+      }),
+      seeded(200),
+    );
+    expect(of([0]).ranges(10)).toEqual([]);
+    expect(of([1.5, 3, 3.5, 12]).ranges(4)).toEqual([
+      { from: 1, to: 2, count: 1 },
+      { from: 2, to: 4, count: 2 },
+      { from: 4, to: 8, count: 0 },
+      { from: 8, to: 16, count: 1 },
+    ]);
+  });
+
   test("bytes lead back to it, and others are refused", () => {
     fc.assert(
       fc.property(values, (given) => {

@@ -126,6 +126,34 @@ describe("a delivery", () => {
     expect(lines.join()).not.toContain("500");
   });
 
+  test("keeps the last answer, of events with values its status alone, and forgets it with the delivery", async () => {
+    answer = () => (sent.length < 2 ? { ...BROKEN, answer: "down" } : { ...OK, answer: `up ${"\ud83d\ude00".repeat(600)}` });
+    await create();
+    query("q1");
+    await clock.advance(24 * 3_600_000);
+    const get = async (permissions = ["settings.write"]) => {
+      const [job] = await webhooks.deliveries.list({ environmentId: ENV, limit: 1 });
+      return webhooks.deliveries.get(ENV, { permissions }, job?.id ?? "");
+    };
+    const { answer: kept, body } = await get();
+    expect(body).toBe(sent[1]?.body ?? "");
+    expect(kept).toMatchObject({ status: 200, isCut: true });
+    expect(kept?.body).toStartWith("up \ud83d\ude00");
+    expect(kept?.body.isWellFormed()).toBe(true);
+    await expect(webhooks.deliveries.get("env_2", OWNER, (await get()).job.id)).rejects.toThrow("There is no delivery");
+    await create({ name: "values", subscriptions: ["feature.computed"] });
+    const [watched] = (await webhooks.list(ENV)).filter(({ name }) => name === "values");
+    if (!watched) throw new Error("there is no webhook");
+    const event = { subscription: "feature.computed", payload: "{}", at: clock.now(), since: clock.now(), key: "k" };
+    await webhooks.deliveries.enqueue(watched, [event]);
+    await clock.advance(60_000);
+    expect((await get(["settings.write", "query.online"])).answer).toMatchObject({ status: 200, body: "", isCut: true });
+    await expect(get()).rejects.toThrow("your client may not query them");
+    const { job } = await get(["settings.write", "query.online"]);
+    await webhooks.deliveries.forget(ENV);
+    expect(jobs.answer(job.kind, job.idempotencyKey ?? "")).toBeUndefined();
+  });
+
   test("is made when the receiver is there again, and is signed anew", async () => {
     answer = () => (sent.length < 3 ? BROKEN : OK);
     await create();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/context/system-clock.ts";
-import { createSend, type Resolve } from "../../../src/server/webhooks/send.ts";
+import { ANSWER_BYTES, createSend, type Resolve } from "../../../src/server/webhooks/send.ts";
 import { Authority } from "../../harness/authority.ts";
 import { eventually, turn } from "../../harness/eventually.ts";
 import { lacksProgram } from "../../harness/needs.ts";
@@ -177,5 +177,25 @@ describe("a receiver", () => {
     expect((await send()(outgoing(receiver.url))).status).toBe(200);
     await eventually(() => isCancelled, "the receiver is told that nobody reads");
     expect(sent).toBeLessThan(1_000);
+  });
+});
+
+describe("an answer's body", () => {
+  test("is read to its bound, and a receiver that never ends it has still taken the delivery", async () => {
+    receiver.answer(() => new Response("z".repeat(100_000)));
+    expect((await send()(outgoing(receiver.url))).answer).toBe("z".repeat(ANSWER_BYTES));
+    receiver.answer(() => new Response(null, { status: 204 }));
+    expect((await send()(outgoing(receiver.url))).answer).toBeUndefined();
+    receiver.answer(
+      () =>
+        new Response(
+          new ReadableStream({
+            start(controller) {
+              controller.enqueue(new TextEncoder().encode("begun"));
+            },
+          }),
+        ),
+    );
+    expect(await send()(outgoing(receiver.url))).toEqual({ status: 200, error: "", isFinal: false, answer: "begun" });
   });
 });

@@ -17,7 +17,7 @@ import type { FeatureValue } from "../../../domain/value.ts";
 import type { ScalarInfo } from "../graph/index-types.ts";
 import type { LiveDeployment } from "../live-deployment.ts";
 import { type CellId, FIRST_ROW, type Row } from "../plan/ids.ts";
-import type { Plan, PlanFrame, PlanOutput, PlanSlot, SharedAnswerParts } from "../plan/plan.ts";
+import type { AnswerOrigins, Plan, PlanFrame, PlanOutput, PlanSlot, SharedAnswerParts } from "../plan/plan.ts";
 import type { NamedVersion } from "../request/resolve.ts";
 import { type CellFailure, CellOrigin, CellState } from "../run/cells.ts";
 import { listFailures, rowsAsList } from "../run/child-rows.ts";
@@ -207,13 +207,24 @@ export function failureDetail(failure: CellFailure): ErrorDetail {
 }
 
 /**
- * The origins of the fields, for the log: a line each, `+` when the online store served it, then
- * the FQN of the resolver.
+ * The origins of the fields, for the log. Their text is a line each, `+` when the online store
+ * served it, then the FQN of the resolver.
  */
-export function answerOrigins({ fields }: Answer): string {
-  let lines = "";
-  for (const { hit, resolver } of fields) lines += hit ? `+${resolver}\n` : `${resolver}\n`;
-  return lines;
+export function answerOrigins({ fields, shared }: Pick<Answer, "fields" | "shared">): AnswerOrigins {
+  const last = shared.origins;
+  if (last && areSame(last.fields, fields)) return last;
+  const origins = fields.map(({ hit, resolver }) => ({ hit, resolver }));
+  const text = origins.map(({ hit, resolver }) => (hit ? `+${resolver}\n` : `${resolver}\n`)).join("");
+  const hitShare = origins.length === 0 ? null : origins.filter(({ hit }) => hit).length / origins.length;
+  shared.origins = { fields: origins, text, hitShare };
+  return shared.origins;
+}
+
+function areSame(some: AnswerOrigins["fields"], others: AnswerOrigins["fields"]): boolean {
+  if (some.length !== others.length) return false;
+  for (let at = 0; at < some.length; at++)
+    if (some[at]?.hit !== others[at]?.hit || some[at]?.resolver !== others[at]?.resolver) return false;
+  return true;
 }
 
 /** Outputs whose types are known: without a plan, the features of a relation's rows are not. */

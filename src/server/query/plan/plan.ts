@@ -289,6 +289,17 @@ export interface SharedAnswerParts {
   typesBytes?: Uint8Array;
   /** The bytes of the outputs' paths as a field of a message, in their order. */
   pathsBytes?: readonly Uint8Array[];
+  /** The origins of the last answer's fields, which are most often those of the next one. */
+  origins?: AnswerOrigins;
+}
+
+/** Where the fields of an answer come from, in their order. */
+export interface AnswerOrigins {
+  readonly fields: readonly { readonly hit: boolean; readonly resolver: string }[];
+  /** As the query log keeps them. */
+  readonly text: string;
+  /** Share of the fields that the online store served; null = there are none. */
+  readonly hitShare: number | null;
 }
 
 /**

@@ -14,8 +14,26 @@ export interface OutboxPlace {
   readonly programVersion: string;
 }
 
+/** What the receiver of a delivery answered. */
+export interface DeliveryAnswer {
+  /** Status of HTTP. */
+  readonly status: number;
+  /** The beginning of its body. */
+  readonly body: string;
+  readonly isCut: boolean;
+  /** When it came, epoch milliseconds. */
+  readonly at: number;
+}
+
 /** An open outbox. */
 export interface OutboxQueue extends JobStore {
+  /**
+   * Keeps an answer to the job of a kind and idempotency key in place of the one before it, as long
+   * as there is the job.
+   */
+  keepAnswer(kind: string, idempotencyKey: string, answer: DeliveryAnswer): Promise<void>;
+  /** The last answer to a job; undefined = none is kept. */
+  answer(kind: string, idempotencyKey: string): DeliveryAnswer | undefined;
   /** Commits pending writes and closes the database. */
   close(): void;
 }

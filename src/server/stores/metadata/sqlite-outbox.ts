@@ -1,6 +1,6 @@
 import { createWriter } from "../sqlite/group-commit.ts";
 import { inspectDatabase, isDamage, type Migration, type OpenOptions, openDatabase } from "../sqlite/open.ts";
-import type { OutboxPlace, OutboxQueue } from "./outbox.ts";
+import type { DeliveryAnswer, OutboxPlace, OutboxQueue } from "./outbox.ts";
 import { jobQueries } from "./sqlite-jobs.ts";
 
 /** "svcw" as four bytes: marks a file as this program's outbox. */
@@ -41,6 +41,15 @@ create index job_after_by_after on job_after (after_id);
   (db) => {
     db.run("create index if not exists job_by_end on job (updated_at) where state in ('succeeded', 'failed', 'cancelled')");
   },
+  (db) => {
+    db.run(`
+create table answer (
+  kind text not null, idempotency_key text not null, status integer not null, body text not null, is_cut integer not null,
+  answered_at integer not null, primary key (kind, idempotency_key),
+  foreign key (kind, idempotency_key) references job (kind, idempotency_key) on delete cascade
+) strict, without rowid
+`);
+  },
 ];
 
 /**
@@ -73,6 +82,24 @@ export function openOutbox(place: OutboxPlace, now: () => number): OutboxQueue {
   const writer = createWriter(db);
   return {
     ...jobQueries(db, writer, now).jobs,
+    async keepAnswer(kind, idempotencyKey, { at, body, isCut, status }) {
+      await writer.write(() =>
+        db
+          .query(
+            `insert or replace into answer (kind, idempotency_key, status, body, is_cut, answered_at)
+             select kind, idempotency_key, ?3, ?4, ?5, ?6 from job where kind = ?1 and idempotency_key = ?2`,
+          )
+          .run(kind, idempotencyKey, status, body, isCut ? 1 : 0, at),
+      );
+    },
+    answer(kind, idempotencyKey) {
+      const row = db
+        .query<Omit<DeliveryAnswer, "isCut"> & { readonly isCut: number }, [string, string]>(
+          "select status, body, is_cut as isCut, answered_at as at from answer where kind = ? and idempotency_key = ?",
+        )
+        .get(kind, idempotencyKey);
+      return row ? { ...row, isCut: row.isCut === 1 } : undefined;
+    },
     close() {
       writer.flush();
       db.close();

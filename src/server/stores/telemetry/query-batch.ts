@@ -1,6 +1,7 @@
 /**
  * Batches of queries for the thread that writes them. Their bodies are concatenated, so that they
- * are transferred as one buffer and compressed as they are.
+ * are compressed as they are, in memory that both threads see and that is used again: a new buffer
+ * for each batch costs more than what is written into it.
  */
 
 import { emptyTexts, type PackedRecords, RecordReader, RecordWriter } from "../../thread/records.ts";
@@ -20,11 +21,13 @@ export interface BatchedQuery extends Omit<QueryLogEntry, "request" | "response"
 /** Queries that are sent together. */
 export interface QueryBatch {
   readonly queries: PackedRecords;
-  readonly bodies: Uint8Array<ArrayBuffer>;
+  readonly bodies: Uint8Array<SharedArrayBuffer>;
 }
 
-/** Size of the buffer for bodies, unless a batch needs more; untouched pages take no memory. */
+/** Size of a buffer for bodies, unless a batch needs more; untouched pages take no memory. */
 const KEPT_BYTES = 1024 * 1024;
+/** Most buffers that are kept for further batches. */
+const MOST_KEPT = 4;
 /** Most bytes of a UTF-16 unit in UTF-8. */
 const BYTES_PER_UNIT = 3;
 /** Texts that few queries have, by their columns. */
@@ -37,7 +40,9 @@ const NULL = Number.NaN;
 export class QueryGatherer {
   readonly #writer = new RecordWriter();
   #size = 0;
-  #bodies = Buffer.allocUnsafeSlow(KEPT_BYTES);
+  /** Buffers that no batch has. */
+  readonly #free: Buffer<SharedArrayBuffer>[] = [];
+  #bodies = buffer(KEPT_BYTES);
   #used = 0;
 
   /** Number of queries gathered. */
@@ -78,20 +83,28 @@ export class QueryGatherer {
     this.#size++;
   }
 
-  /** Returns the collected queries as a batch, and starts the next one. */
+  /**
+   * Returns the collected queries as a batch, and starts the next one. Who has written or lost the
+   * batch gives it back with `release`.
+   */
   take(): QueryBatch {
-    const batch = { queries: this.#writer.take(), bodies: new Uint8Array(this.#bodies.subarray(0, this.#used)) };
+    const batch = { queries: this.#writer.take(), bodies: new Uint8Array(this.#bodies.buffer, 0, this.#used) };
     this.#size = 0;
     this.#used = 0;
-    if (this.#bodies.length > KEPT_BYTES) this.#bodies = Buffer.allocUnsafeSlow(KEPT_BYTES);
+    this.#bodies = this.#free.pop() ?? buffer(KEPT_BYTES);
     return batch;
+  }
+
+  /** Takes the memory of a batch back that nobody reads any more. */
+  release({ bodies }: QueryBatch): void {
+    if (bodies.buffer.byteLength === KEPT_BYTES && this.#free.length < MOST_KEPT) this.#free.push(Buffer.from(bodies.buffer));
   }
 
   /** Appends a body; returns its size in bytes. */
   #append(body: Body): number {
     const needed = this.#used + (typeof body === "string" ? body.length * BYTES_PER_UNIT : body.length);
     if (needed > this.#bodies.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#bodies.length * 2));
+      const grown = buffer(Math.max(needed, this.#bodies.length * 2));
       grown.set(this.#bodies.subarray(0, this.#used));
       this.#bodies = grown;
     }
@@ -100,6 +113,10 @@ export class QueryGatherer {
     this.#used += size;
     return size;
   }
+}
+
+function buffer(bytes: number): Buffer<SharedArrayBuffer> {
+  return Buffer.from(new SharedArrayBuffer(bytes));
 }
 
 /** The queries of a batch, in the order in which they were added. */

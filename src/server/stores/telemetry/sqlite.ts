@@ -80,7 +80,13 @@ export function createSqliteTelemetryStore(options: TelemetryOptions): Telemetry
       [spans, plans, errors] = [[], [], []];
       return batch;
     },
-    write: (batch) => thread.call("write", [batch], batch.queries && [batch.queries.bodies.buffer, batch.queries.queries.numbers.buffer]),
+    async write(batch) {
+      try {
+        await thread.call("write", [batch], batch.queries && [batch.queries.queries.numbers.buffer]);
+      } finally {
+        if (batch.queries) queries.release(batch.queries);
+      }
+    },
     onLost: (batch) => {
       droppedSpans += batch.spans.length;
     },

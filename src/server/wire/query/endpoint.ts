@@ -18,7 +18,7 @@ import type { LiveDeployment } from "../../query/live-deployment.ts";
 import { clipped, hinted, QueryRefused } from "../../query/refusal.ts";
 import type { BulkRequest, QueryRequest } from "../../query/request/request.ts";
 import type { RecordedFailure } from "../../query-log/error-records.ts";
-import type { QueryRecorder } from "../../query-log/recorder.ts";
+import type { QueryRecord, QueryRecorder } from "../../query-log/recorder.ts";
 import type { SpanSampler } from "../../query-log/span-sampler.ts";
 import type { QueryKind } from "../../stores/metadata/usage.ts";
 import type { Body, BodyEncoding, QueryRunKind } from "../../stores/telemetry/store.ts";
@@ -172,16 +172,9 @@ export function runQuery<Auth, B extends Body>(
     (deployment, startedAt, signal, tracing) => runner.engine.answer(deployment, incoming.read(), startedAt, signal, tracing),
     (answer) => {
       const sent = write(answer);
-      return {
-        sent,
-        logged: {
-          rows: 1,
-          failures: answer.failures.map(({ path, ...failure }) => ({ ...failure, feature: path })),
-          hitShare: hitShareOf(answer),
-          response: sent,
-          origins: answerOrigins(answer),
-        },
-      };
+      const { text: origins, hitShare } = answerOrigins(answer);
+      const failures = answer.failures.map(({ path, ...failure }) => ({ ...failure, feature: path }));
+      return { sent, logged: { rows: 1, failures, hitShare, response: sent, origins } };
     },
   );
 }
@@ -229,8 +222,8 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
   const startedAt = runner.clock.now();
   const began = performance.now();
   const { deployment } = lease;
-  const asked = { startedAt, queryName, correlationId, encoding, request, agentId: runner.agentOf?.(auth) ?? "" };
-  const base = { ...asked, kind: RUN_KINDS[kind], traceId: spans?.traceId ?? "" };
+  const agentId = runner.agentOf?.(auth) ?? "";
+  const traceId = spans?.traceId ?? "";
   const watch = runner.watch?.(deployment);
   let ended: Pick<CountedQuery, "rows" | "isOk" | "durationMs"> | undefined;
   let code: ErrorCode | undefined;
@@ -247,15 +240,28 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
       spans?.end(keeping);
     }
     const { sent, logged } = write(answer);
-    const { rows, failures, ...kept } = logged;
+    const { rows, failures, hitShare, response, origins } = logged;
     const errorCount = failures.length;
     code = failures[0]?.code;
     ended = { rows, isOk: errorCount === 0, durationMs: answer.durationMs };
-    runner.recordQuery(
-      deployment,
-      { ...base, ...kept, rows, queryId: answer.queryId, durationMs: answer.durationMs },
-      { answer, failures },
-    );
+    const { queryId, durationMs } = answer;
+    const record: QueryRecord = {
+      kind: RUN_KINDS[kind],
+      queryId,
+      startedAt,
+      durationMs,
+      queryName,
+      correlationId,
+      agentId,
+      traceId,
+      rows,
+      hitShare,
+      encoding,
+      request,
+      response,
+      origins,
+    };
+    runner.recordQuery(deployment, record, { answer, failures });
     watch?.ended({
       queryId: answer.queryId,
       queryName,
@@ -287,8 +293,9 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     const queryId = Bun.randomUUIDv7("hex", Math.floor(startedAt));
     const message = errorText(error);
     code = error instanceof QueryRefused ? (error.errors[0]?.code ?? ErrorCode.INVALID_QUERY) : ErrorCode.INTERNAL_SERVER_ERROR;
-    const run = { ...base, queryId, durationMs, error: message, rows: 0, hitShare: null, origins: "" };
-    runner.recordQuery(deployment, run, { failures: refusalsOf(error, code, message) });
+    const asked = { kind: RUN_KINDS[kind], startedAt, queryName, correlationId, agentId, traceId, encoding, request };
+    const record = { ...asked, queryId, durationMs, error: message, rows: 0, hitShare: null, origins: "" };
+    runner.recordQuery(deployment, record, { failures: refusalsOf(error, code, message) });
     watch?.ended({
       ...{ queryId, queryName, correlationId, startedAt, durationMs, errorCount: 1 },
       isRefused: error instanceof QueryRefused,
@@ -307,7 +314,7 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     lease.release();
     const counted = ended ?? { rows: 0, isOk: false, durationMs: performance.now() - began };
     const codeName = code === undefined ? "" : ErrorCode[code];
-    runner.count?.(deployment, { kind, startedAt, queryName, code: codeName, traceId: spans?.traceId ?? "", ...counted });
+    runner.count?.(deployment, { kind, startedAt, queryName, code: codeName, traceId, ...counted });
     if (lease.mirrors) runner.mirror?.(lease.mirrors, (copy, signal) => answerOf(copy, startedAt, signal));
   }
 }
@@ -340,12 +347,6 @@ function refusalsOf(error: unknown, code: ErrorCode, message: string): RecordedF
     feature: one.feature ?? "",
     resolver: one.resolver ?? "",
   }));
-}
-
-function hitShareOf({ fields }: Answer): number | null {
-  let hits = 0;
-  for (const { hit } of fields) if (hit) hits++;
-  return fields.length === 0 ? null : hits / fields.length;
 }
 
 function bulkHitShareOf({ columns, rows }: BulkAnswer): number | null {

@@ -3,9 +3,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
-import { type ChartSchema, MetricService, MetricType, MetricUnit } from "../../../../gen/svc/v1/metric_pb.ts";
+import { type ChartSchema, type MetricBucketSchema, MetricService, MetricType, MetricUnit } from "../../../../gen/svc/v1/metric_pb.ts";
 import { didYouMean } from "../../../domain/closest.ts";
 import { BUILT_IN_CHARTS, builtInExpressions, ChartError, chartExpressions, type NamedExpression } from "../../../domain/metrics/chart.ts";
+import type { ExponentialHistogram } from "../../../domain/metrics/exponential-histogram.ts";
 import {
   functionsOf,
   type MetricExpression,
@@ -29,7 +30,7 @@ import { requireWholeTeam, resolveScope } from "../../access/scope.ts";
 import type { Caller } from "../../access/tokens.ts";
 import { type KeptChart, keptExpressions } from "../../charts/kept-charts.ts";
 import { Failure } from "../../failure.ts";
-import { evaluateMetrics, type MetricQuestion } from "../../metrics/evaluation.ts";
+import { evaluateMetrics, histogramsOf, type MetricQuestion } from "../../metrics/evaluation.ts";
 import { exemplarsOf } from "../../metrics/exemplars.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -38,6 +39,9 @@ import type { Platform } from "../platform.ts";
 const USUAL_RANGE_MS = 3_600_000;
 /** Most values of a label that are listed. */
 const MAX_VALUES = 100;
+
+/** Most buckets of a series, without that of zero. */
+const MAX_BUCKETS = 39;
 
 /** The board of charts that are kept with the project. */
 const KEPT_BOARD = "project";
@@ -108,11 +112,12 @@ export function register(router: ConnectRouter, { charts, clock, environments, m
       const { environment } = await resolveScope(environments, caller, context.requestHeader);
       const expression = readExpression(request.expression);
       const name = printMetricExpression(expression);
-      const stepMs = request.step && durationToMs(request.step);
-      return {
-        expression: name,
-        ...(await valuesOf(caller, [{ name, expression }], { environmentId: environment.id, ...rangeOf(request), stepMs })),
-      };
+      const question = { environmentId: environment.id, ...rangeOf(request), stepMs: request.step && durationToMs(request.step) };
+      const values = await valuesOf(caller, [{ name, expression }], question);
+      if (!request.buckets) return { expression: name, ...values };
+      const histogramOf = await histogramsOf(await metricReader(), expression, question);
+      const series = values.series.map((one) => ({ ...one, buckets: bucketMessages(histogramOf(one.labels)) }));
+      return { expression: name, ...values, series };
     },
 
     async listMetrics({ metric }, context) {
@@ -192,6 +197,11 @@ export function register(router: ConnectRouter, { charts, clock, environments, m
       };
     },
   });
+}
+
+function bucketMessages(histogram: ExponentialHistogram): MessageInitShape<typeof MetricBucketSchema>[] {
+  const ranges = histogram.ranges(MAX_BUCKETS).map(({ count, ...bounds }) => ({ ...bounds, count: BigInt(count) }));
+  return histogram.zeros === 0 ? ranges : [{ from: 0, to: 0, count: BigInt(histogram.zeros) }, ...ranges];
 }
 
 /** A chart as it is evaluated. */

@@ -109,6 +109,19 @@ export function register(router: ConnectRouter, platform: Platform): void {
       };
     },
 
+    async getWebhookDelivery({ id }, context) {
+      const webhooks = await platform.webhooks();
+      const environmentId = await environmentOf(context);
+      const { answer, body, job } = await webhooks.deliveries.get(environmentId, callerOf(context), id);
+      const names = new Map((await webhooks.list(environmentId)).map((webhook) => [webhook.id, webhook.name]));
+      return {
+        ...{ delivery: deliveryMessage(job, names), body },
+        ...(answer && {
+          answer: { statusCode: answer.status, body: answer.body, cut: answer.isCut, answeredAt: msToTimestamp(answer.at) },
+        }),
+      };
+    },
+
     async redeliverWebhookDelivery({ id }, context) {
       const webhooks = await platform.webhooks();
       const environmentId = await environmentOf(context);

@@ -8,6 +8,8 @@ import { Copy } from "../../parts/copy.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
+import { saveText } from "../../parts/save-text.ts";
+import { drawingFile } from "./drawing-file.ts";
 import { GraphDrawing } from "./graph-drawing.tsx";
 import { GraphSearch } from "./graph-search.tsx";
 import { DEPTHS } from "./graph-view.ts";
@@ -95,7 +97,8 @@ function Content({ data, isFolded }: { readonly data: GetLineageResponseJson; re
           {shown.nodes.size} nodes, {shown.edges.length} edges
         </span>
         <span>
-          JSON <Copy text={JSON.stringify({ nodes: [...shown.nodes.values()], edges: shown.edges }, null, 2)} what="the lineage as JSON" />
+          <SaveDrawing /> JSON{" "}
+          <Copy text={JSON.stringify({ nodes: [...shown.nodes.values()], edges: shown.edges }, null, 2)} what="the lineage as JSON" />
         </span>
       </div>
       <LeftOff data={data} />
@@ -107,6 +110,19 @@ function Content({ data, isFolded }: { readonly data: GetLineageResponseJson; re
         <p class="dim">Choose a node: arrows walk from one to the next, Enter opens its page.</p>
       )}
     </>
+  );
+}
+
+/** Saves the drawing as it is shown, in the colours of the theme. */
+function SaveDrawing() {
+  const save = () => {
+    const drawing = document.querySelector<SVGSVGElement>(".graph svg");
+    if (drawing) saveText("lineage.svg", "image/svg+xml", drawingFile(drawing, "Lineage"));
+  };
+  return (
+    <button type="button" onClick={save}>
+      Save as SVG
+    </button>
   );
 }
 

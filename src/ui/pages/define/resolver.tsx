@@ -19,8 +19,10 @@ import { durationMs } from "./feature-text.ts";
 import { GroupedErrors } from "./grouped-errors.tsx";
 import { resolverMetric } from "./metric-expressions.ts";
 import { Neighbours } from "./neighbours.tsx";
+import { ResolverLatency } from "./resolver-latency.tsx";
 import { ResolverLines } from "./resolver-lines.tsx";
 import { inputPaths, resolverKind, resultText, translationText } from "./resolver-text.ts";
+import { ResolverVersions } from "./resolver-versions.tsx";
 import { SinkResolver } from "./sink-resolver.tsx";
 import { SourceText } from "./source-text.tsx";
 import { StreamResolver } from "./stream-resolver.tsx";
@@ -134,6 +136,7 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
           ]}
         />
       </div>
+      <ResolverLatency fqn={fqn} />
       <h2>Errors</h2>
       <GroupedErrors of="resolver" fqn={fqn} />
       <h2>Lines</h2>
@@ -144,6 +147,8 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
       ) : (
         sql?.body && <Code text={sql.body} file={fqn} firstLine={sql.bodyLine ?? 1} />
       )}
+      <h2>Versions</h2>
+      <ResolverVersions fqn={fqn} />
     </>
   );
 }

@@ -5,7 +5,8 @@ import { useAnswer } from "../../api/load.ts";
 import { usePages } from "../../api/pages.ts";
 import { Action } from "../../app/action.tsx";
 import { useCommand } from "../../app/command.ts";
-import { environmentScope } from "../../app/who.ts";
+import { queried, setQueried } from "../../app/place.ts";
+import { environmentScope, useMay } from "../../app/who.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Command } from "../../parts/command.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -14,10 +15,13 @@ import { Paged } from "../../parts/paged.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import { State } from "../run/state.tsx";
+import { WebhookDelivery } from "./webhook-delivery.tsx";
 
 /** Addresses that are told of events, and the deliveries to them. */
 export default function Webhooks() {
   const command = useCommand();
+  const shown = queried("delivery");
+  const mayShow = useMay("settings.write");
   const answer = useAnswer("WebhookService/ListWebhooks", {}, environmentScope.value);
   const deliveries = usePages(
     "WebhookService/ListWebhookDeliveries",
@@ -68,10 +72,24 @@ export default function Webhooks() {
     {
       name: "error",
       title: "Error",
-      width: "13rem",
+      width: "10rem",
       cell: ({ error = "" }) => <span title={escapeControls(error)}>{escapeControls(error)}</span>,
     },
-    { name: "actions", title: "Actions", width: "8rem", cell: (row) => <Redeliver delivery={row} onDone={deliveries.first.reload} /> },
+    {
+      name: "actions",
+      title: "Actions",
+      width: "11rem",
+      cell: (row) => (
+        <span class="actions">
+          {mayShow && (
+            <button type="button" onClick={() => setQueried({ delivery: row.id ?? "" })}>
+              Show
+            </button>
+          )}
+          <Redeliver delivery={row} onDone={deliveries.first.reload} />
+        </span>
+      ),
+    },
   ];
   return (
     <>
@@ -86,6 +104,7 @@ export default function Webhooks() {
           )
         }
       </Loading>
+      {shown !== "" && mayShow && <WebhookDelivery id={shown} />}
       <h2>Deliveries</h2>
       <Command line={command("webhook", "deliveries", "list")} />
       <Paged of={deliveries} things="deliveries" empty={<p class="dim">Nothing was delivered yet.</p>}>
