@@ -3,8 +3,8 @@
  * that says where its batches are.
  */
 
-import { FlatBuilder } from "./flat-builder.ts";
 import { padded, VERSION } from "../../domain/arrow/format.ts";
+import { FlatBuilder } from "./flat-builder.ts";
 import { ArrowRefused } from "./read-stream.ts";
 import { type ArrowColumn, messagesOf, schemaIn } from "./write-stream.ts";
 
