@@ -171,6 +171,7 @@ describe("directions", () => {
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   thread: [],
+  http1: [],
   http2: [],
   arrow: [],
   expressions: [],
@@ -258,6 +259,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells"],
   containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "secrets", "shells", "stores"],
+  "scaling-groups": ["access", "containers", "documents", "http1", "http2", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [
     "access",
@@ -293,6 +295,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "query-log",
     "resolver-runs",
     "scheduled-queries",
+    "scaling-groups",
     "secrets",
     "shells",
     "containers",
@@ -311,6 +314,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   ui: ["access", "wire"],
   pages: ["access", "ui", "wire"],
+  gateway: ["access", "containers", "http1", "http2", "scaling-groups", "wire"],
   boot: [
     "access",
     "aggregates",
@@ -327,6 +331,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "environments",
     "evaluations",
     "functions",
+    "gateway",
     "infrastructure",
     "jobs",
     "logs",
@@ -341,6 +346,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "query-log",
     "resolver-runs",
     "scheduled-queries",
+    "scaling-groups",
     "secrets",
     "shells",
     "containers",

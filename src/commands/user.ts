@@ -20,6 +20,7 @@ export default defineCommand({
     projectId: { json: false },
     dashboardUrl: { json: false },
     grpcServer: { json: false },
+    gateway: { json: false },
     permissions: { json: false },
     expiresAt: { header: "Expires", cell: ({ expiresAt }) => timeText(expiresAt) || "never" },
   }),

@@ -19,6 +19,8 @@ export interface LocalServer {
   readonly url: string;
   /** Its address for gRPC; undefined = its version does not say. */
   readonly grpcUrl: string | undefined;
+  /** The address of its gateway to containers; undefined = its version does not say. */
+  readonly gatewayUrl: string | undefined;
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;
@@ -54,6 +56,7 @@ export async function readLocalServer(dataDir: string): Promise<LocalServer | un
       pid: note.pid,
       url: note.url,
       grpcUrl: typeof note.grpcUrl === "string" ? note.grpcUrl : undefined,
+      gatewayUrl: typeof note.gatewayUrl === "string" ? note.gatewayUrl : undefined,
       version: String(note.version ?? ""),
       startedAt: String(note.startedAt ?? ""),
       drainMs: Number(note.drainMs ?? 0),

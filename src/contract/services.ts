@@ -62,6 +62,7 @@ export const SERVICES = {
   shells: service<typeof import("../../gen/svc/v1/shell_pb.ts").ShellService>("svc.v1.ShellService"),
   containers: service<typeof import("../../gen/svc/v1/container_pb.ts").ContainerService>("svc.v1.ContainerService"),
   sandboxes: service<typeof import("../../gen/svc/v1/sandbox_pb.ts").SandboxService>("svc.v1.SandboxService"),
+  scalingGroups: service<typeof import("../../gen/svc/v1/scaling_group_pb.ts").ScalingGroupService>("svc.v1.ScalingGroupService"),
   volumes: service<typeof import("../../gen/svc/v1/volume_pb.ts").VolumeService>("svc.v1.VolumeService"),
   notebooks: service<typeof import("../../gen/svc/v1/notebook_pb.ts").NotebookService>("svc.v1.NotebookService"),
   scheduledQueries: service<typeof import("../../gen/svc/v1/scheduled_query_pb.ts").ScheduledQueryService>("svc.v1.ScheduledQueryService"),

@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [grpc] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [kept] [vectors] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [containers] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [grpc] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [kept] [vectors] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [containers] [gateway] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `grpc`
@@ -30,6 +30,8 @@
  * and pages with their data, in a browser `tail` the log followed in a tab while 1,000 lines a second
  * come, twelve seconds a round `topics` 100,000 messages pushed and read, with each driver, against
  * kafkajs `containers` containers and commands in sandboxes against Podman's own commands, as root
+ * `gateway` what the gateway adds to a request to a container, and the first answer of a scaling
+ * group without replicas, on a Podman
  */
 
 import { Sandbox } from "../harness/sandbox.ts";
@@ -38,6 +40,7 @@ import { measureBulk } from "./bulk.ts";
 import { measureComputing } from "./compute.ts";
 import { measureContainers } from "./containers.ts";
 import { type Line, table } from "./figures.ts";
+import { measureGateway } from "./gateway.ts";
 import { measureGrpc } from "./grpc.ts";
 import { measureHistorical } from "./historical.ts";
 import { measureJobs } from "./jobs.ts";
@@ -87,6 +90,7 @@ const PARTS = {
   tail: { title: "The log followed in a tab", measure: measureTail },
   containers: { title: "Containers", measure: measureContainers },
   topics: { title: "Topics", measure: measureTopics },
+  gateway: { title: "Gateway to containers", measure: measureGateway },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },
 } as const;
 

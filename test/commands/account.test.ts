@@ -254,6 +254,7 @@ describe("config", () => {
       "Environment Name",
       "API Server",
       "GRPC API Server",
+      "Gateway",
       "Query Server",
     ]);
     expect(lines[2]).toContain(`********${secret().slice(-4)}`);
@@ -264,6 +265,7 @@ describe("config", () => {
       "service",
       "service",
       "SVC_API_SERVER",
+      "service",
       "service",
       "service",
     ]);
@@ -277,6 +279,7 @@ describe("config", () => {
         environment_name: { value: "default", source: "service" },
         api_server: { value: platform.url, source: "SVC_API_SERVER" },
         grpc_api_server: { value: platform.server.grpcUrl, source: "service" },
+        gateway: { value: platform.server.gatewayUrl, source: "service" },
         query_server: { value: platform.url, source: "service" },
       });
     }

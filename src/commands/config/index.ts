@@ -59,6 +59,7 @@ export default defineCommand({
           name: "GRPC API Server",
           setting: settings.grpcServer.source.kind === "default" && learned.grpcServer ? service(learned.grpcServer) : settings.grpcServer,
         },
+        { key: "gateway", name: "Gateway", setting: service(learned.gateway) },
         {
           key: "query_server",
           name: "Query Server",
@@ -110,6 +111,7 @@ interface ServerFacts {
   readonly environment: string | undefined;
   readonly environmentName: string | undefined;
   readonly grpcServer: string | undefined;
+  readonly gateway: string | undefined;
   readonly engines: Readonly<Record<string, string>>;
   readonly onlyEngine: string | undefined;
 }
@@ -123,6 +125,7 @@ async function fetchServerFacts({ api, http, progress, settings }: Context): Pro
     environment: undefined,
     environmentName: undefined,
     grpcServer: undefined,
+    gateway: undefined,
     engines: {},
     onlyEngine: undefined,
   };
@@ -137,6 +140,7 @@ async function fetchServerFacts({ api, http, progress, settings }: Context): Pro
       environment: me.environmentId,
       environmentName: me.environmentName,
       grpcServer: me.grpcServer,
+      gateway: me.gateway,
       engines: { ...engines, [me.environmentName]: engines[me.environmentId] ?? "" },
       onlyEngine: addresses.length === 1 ? addresses[0] : undefined,
     };

@@ -34,6 +34,8 @@ interface Started {
   readonly detached: boolean;
   /** The server's address for gRPC. */
   readonly grpc_url: string;
+  /** The address of its gateway to containers. */
+  readonly gateway_url: string;
   /** Folder of the releases that the server offers. */
   readonly releases?: string;
   /**
@@ -55,6 +57,7 @@ const startFlags = {
   host: text("address to bind", { default: "127.0.0.1", placeholder: "<address>" }),
   port: int("port to bind; 0 is any free one", { default: DEFAULT_PORT }),
   grpcPort: int("port for gRPC; 0 is any free one", { defaultText: "the one after --port" }),
+  gatewayPort: int("port of the gateway to containers; 0 is any free one", { defaultText: "the second one after --port" }),
   ...dataDirFlag,
   detach: bool("run in the background"),
   new: bool("begin with an empty platform; the files of the one before are set aside in the data directory, none is deleted"),
@@ -94,6 +97,8 @@ export default defineCommand({
     "reads secrets, tokens and data, so it is for networks such as that of containers on one machine. Calls and pages need credentials, wherever they come from.\n\n" +
     "The same services answer calls of gRPC at a port of their own (--grpc-port), with TLS where --port has it: by default the port after --port, or a free one when another program " +
     "has that; `svc config` prints it. grpc.health.v1.Health and reflection answer anyone; all other calls need the header `authorization: Bearer <token>`.\n\n" +
+    "What containers and scaling groups serve is at a port of its own too (--gateway-port), by default the second one after --port: http://127.0.0.1:5759/<route>/, and " +
+    "<route>.<name of the server>. It is another origin than the dashboard's.\n\n" +
     "A load balancer asks /health/ready, which answers 200 or 503; /health says that the process lives. With --drain the server goes on serving for that long after " +
     "it was told to stop, while /health/ready already answers 503.\n\n" +
     "/metrics has counters for Prometheus, with a token of the whole team that may read; with --metrics-open programs on this machine need none.\n\n" +
@@ -120,7 +125,7 @@ export default defineCommand({
     { run: "svc server start --releases ./releases --host 0.0.0.0", does: "A mirror: curl -fsSL http://<host>:5757/install.sh | sh" },
   ],
   flags: startFlags,
-  check({ allowedHost, drain, grpcPort, insecureHttp, port, store, tlsCert, tlsKey }) {
+  check({ allowedHost, drain, gatewayPort, grpcPort, insecureHttp, port, store, tlsCert, tlsKey }) {
     if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError("--tls-cert and --tls-key go together");
     if (insecureHttp && tlsCert !== undefined) throw new UsageError("--insecure-http and --tls-cert exclude each other");
 
@@ -130,9 +135,11 @@ export default defineCommand({
       if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host))
         throw new UsageError(`--allowed-host ${host}: expected a host name, with its port where that is not 80 or 443`);
     if (drain > MAX_DRAIN_MS) throw new UsageError("--drain: expected an hour at most");
-    for (const [flag, given] of Object.entries({ "--port": port, "--grpc-port": grpcPort ?? 0 }))
+    for (const [flag, given] of Object.entries({ "--port": port, "--grpc-port": grpcPort ?? 0, "--gateway-port": gatewayPort ?? 0 }))
       if (given < 0 || given > 65_535) throw new UsageError(`${flag} ${given}: expected 0 to 65535`);
     if (grpcPort === port && port !== 0) throw new UsageError("--grpc-port and --port are the same: gRPC has a port of its own");
+    if (gatewayPort !== undefined && gatewayPort !== 0 && (gatewayPort === port || gatewayPort === grpcPort))
+      throw new UsageError("--gateway-port is another one's too: the gateway has a port of its own");
   },
   run(context, input): Promise<Started> | AsyncIterable<Started> {
     return input.detach ? startDetached(context, input) : serve(context, input);
@@ -141,7 +148,7 @@ export default defineCommand({
     (started: Started, style) => {
       const lines = [`${style.bold("svc server")} at ${style.cyan(started.url)}`, `  process ${started.pid}, data in ${started.data_dir}`];
       if (started.remote_url !== null) lines.push(`  Other machines: ${started.remote_url}`);
-      lines.push(`  gRPC: ${started.grpc_url}`);
+      lines.push(`  gRPC: ${started.grpc_url}`, `  Gateway to containers: ${started.gateway_url}`);
       if (started.releases !== undefined) lines.push(`  Releases of ${started.releases}: curl -fsSL ${started.url}/install.sh | sh`);
       if (started.logged_in !== null) lines.push(`  You are logged in to it (${started.logged_in}).`);
       else if (started.client_id !== undefined) {
@@ -169,6 +176,7 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     host: input.host,
     port: input.port,
     ...(input.grpcPort === undefined ? {} : { grpcPort: input.grpcPort }),
+    ...(input.gatewayPort === undefined ? {} : { gatewayPort: input.gatewayPort }),
     dataDir,
     logLevel: input.logLevel,
     headless: input.headless,
@@ -198,6 +206,7 @@ async function* serve(context: Context, input: Input): AsyncIterable<Started> {
     yield {
       url: server.url,
       grpc_url: server.grpcUrl,
+      gateway_url: server.gatewayUrl,
       remote_url: server.remoteUrl ?? null,
       pid: surroundings.pid,
       data_dir: dataDir,
@@ -222,6 +231,7 @@ async function startDetached(context: Context, input: Input): Promise<Started> {
     "--json",
     ...["--host", input.host, "--port", String(input.port), "--data-dir", dataDir, "--log-level", input.logLevel],
     ...(input.grpcPort === undefined ? [] : ["--grpc-port", String(input.grpcPort)]),
+    ...(input.gatewayPort === undefined ? [] : ["--gateway-port", String(input.gatewayPort)]),
     ...(input.headless ? ["--headless"] : []),
     ...(input.metricsOpen ? ["--metrics-open"] : []),
     ...(input.drain > 0 ? ["--drain", `${input.drain}ms`] : []),

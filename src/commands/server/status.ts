@@ -9,6 +9,7 @@ interface ServerStatus {
   readonly status: "running" | "not_answering" | "stopped";
   readonly url: string | null;
   readonly grpc_url: string | null;
+  readonly gateway_url: string | null;
   readonly pid: number | null;
   readonly version: string | null;
   readonly started_at: string | null;
@@ -22,7 +23,7 @@ export default defineCommand({
   flags: dataDirFlag,
   async run(context, { dataDir }): Promise<ServerStatus> {
     const folder = dataDirOf(context, dataDir);
-    const unknown = { url: null, grpc_url: null, pid: null, version: null, started_at: null };
+    const unknown = { url: null, grpc_url: null, gateway_url: null, pid: null, version: null, started_at: null };
     const nothing: ServerStatus = { status: "stopped", ...unknown, data_dir: folder };
     if (!(await isHeld(folder))) return nothing;
     const note = await readLocalServer(folder);
@@ -32,6 +33,7 @@ export default defineCommand({
       status: health?.status === "ok" ? "running" : "not_answering",
       url: note.url,
       grpc_url: note.grpcUrl ?? null,
+      gateway_url: note.gatewayUrl ?? null,
       pid: note.pid,
       version: health?.version ?? note.version,
       started_at: note.startedAt || null,
@@ -45,6 +47,7 @@ export default defineCommand({
       `Status:  ${state}`,
       `URL:     ${server.url ?? ""}`,
       `gRPC:    ${server.grpc_url ?? ""}`,
+      `Gateway: ${server.gateway_url ?? ""}`,
       `Process: ${server.pid ?? ""}`,
       `Version: ${server.version ?? ""}`,
       `Started: ${server.started_at ?? ""}`,

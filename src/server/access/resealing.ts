@@ -15,7 +15,7 @@ export interface Resealing {
 }
 
 /** What is kept sealed. */
-export type Sealed = "approvals" | "connections" | "secrets" | "webhooks";
+export type Sealed = "approvals" | "connections" | "scaling-groups" | "secrets" | "webhooks";
 
 const jobKind = (kept: Sealed): string => `reseal-${kept}`;
 

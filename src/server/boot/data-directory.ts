@@ -17,6 +17,8 @@ export interface ServerNote {
   readonly url: string;
   /** Its address for gRPC. */
   readonly grpcUrl?: string;
+  /** Its gateway to containers, as this machine reaches it. */
+  readonly gatewayUrl?: string;
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;

@@ -19,6 +19,12 @@ export interface StartOptions {
    * use or `port` is 0.
    */
   readonly grpcPort?: number;
+  /**
+   * Port of the gateway to containers; 0 = any free one; default: the second one after `port`, or
+   * any
+   * free one when that is in use or `port` is 0.
+   */
+  readonly gatewayPort?: number;
   /** Absolute folder of all state. */
   readonly dataDir: string;
   /**
@@ -71,6 +77,10 @@ export interface StartOptions {
   readonly idleMs?: number;
   /** Milliseconds without a cell after which a notebook's kernel ends; default an hour. */
   readonly kernelIdleMs?: number;
+  /**
+   * Milliseconds without a request after which a scaling group has no replicas; default a minute.
+   */
+  readonly groupIdleMs?: number;
   /** Python workers of a deployment that answers queries; default: one for each core, at most 4. */
   readonly workers?: number;
   /**

@@ -63,6 +63,7 @@ import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { OtlpSettings } from "../otlp/settings.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
+import type { ScalingGroups } from "../scaling-groups/scaling-groups.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { Shells } from "../shells/shells.ts";
@@ -211,8 +212,9 @@ export interface Parts {
   readonly benchmarks: () => Promise<Benchmarks>;
   readonly shells: () => Promise<Shells>;
   readonly containers: () => Promise<ContainerCapabilities>;
-  /** Finds the containers again that ran when the server stopped. */
+  /** Finds the containers again that ran when the server stopped, and keeps scaling groups. */
   readonly resumeContainers: () => Promise<void>;
+  readonly scalingGroups: () => Promise<ScalingGroups>;
   /** Tells the base address of this server, once it listens. */
   listensAt(url: string): void;
   readonly notebooks: () => Promise<Notebooks>;
@@ -784,6 +786,20 @@ export async function openParts({
       keys: serverKeys().objects,
     });
   });
+  const resumed = once(async () => (await containers()).resume());
+  const scalingGroups = once(async () => {
+    const { createScalingGroups } = await import("../scaling-groups/scaling-groups.ts");
+    await resumed();
+    const groups = createScalingGroups({
+      ...collections,
+      containers: (await containers()).containers,
+      environments: () => metadata.environments(),
+      ...{ sealer, node: node() },
+      pace: options.groupIdleMs === undefined ? {} : { idleMs: options.groupIdleMs },
+    });
+    await groups.start();
+    return groups;
+  });
   const notebooks = once(async () => {
     const { createNotebooks } = await import("../notebooks/notebooks.ts");
     const folder = directory.file("notebooks");
@@ -813,6 +829,7 @@ export async function openParts({
     resealingOf("secrets", secrets),
     resealingOf("connections", connections),
     resealingOf("webhooks", webhooks),
+    resealingOf("scaling-groups", scalingGroups),
     { kind: "purge-deliveries", schedule: "1h", run: async () => (await webhooks()).deliveries.purge() },
     resealingOf("approvals", approvals),
     { kind: "approvals-upkeep", schedule: "10m", run: async (signal) => (await approvals()).upkeep(signal) },
@@ -999,9 +1016,11 @@ export async function openParts({
     shells,
     containers,
     async resumeContainers() {
-      const kept = await Promise.all(["container", "sandbox"].map((kind) => metadata.documents.list(kind)));
-      if (kept.flat().length > 0) await (await containers()).resume();
+      const isKept = async (kind: string) => (await metadata.documents.list(kind)).length > 0;
+      if ((await isKept("container")) || (await isKept("sandbox"))) await resumed();
+      if (await isKept("scaling_group")) await scalingGroups();
     },
+    scalingGroups,
     listensAt(url) {
       ownUrl = url;
     },
@@ -1032,6 +1051,8 @@ export async function openParts({
       await aggregates.close(({ schedules }) => schedules.stop());
       await jobRunner.close((one) => one.stop());
       await shells.close((one) => one.close());
+      await scalingGroups.close((one) => one.close());
+      await resumed.close();
       await containers.close((one) => one.close());
       await notebooks.close((one) => one.close());
       await deletions.close((one) => one.close());

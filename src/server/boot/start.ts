@@ -17,6 +17,7 @@ import { createTokens } from "../access/tokens.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type Certificate, readCertificate } from "../certificate.ts";
 import { StartError } from "../failure.ts";
+import { type GatewayListener, type GatewayListenOptions, listenGateway } from "../gateway/listener.ts";
 import type { ListenerFacts } from "../infrastructure/infrastructure.ts";
 import { createLog, type Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
@@ -63,6 +64,8 @@ export interface Server {
   readonly port: number;
   /** Its address for gRPC, as programs on this machine reach it. */
   readonly grpcUrl: string;
+  /** The address of its gateway to containers, as programs on this machine reach it. */
+  readonly gatewayUrl: string;
   /** Set when this start created the data directory. */
   readonly initialCredentials?: InitialCredentials;
   /**
@@ -141,7 +144,7 @@ function refuseElsewhere(settings: StoreSettings): void {
   );
 }
 
-function factsOf({ url: address, port }: Listener): Omit<ListenerFacts, "kind"> {
+function factsOf({ url: address, port }: Pick<Listener, "url" | "port">): Omit<ListenerFacts, "kind"> {
   return { address, port, encrypted: address.startsWith("https:") };
 }
 
@@ -150,18 +153,29 @@ function factsOf({ url: address, port }: Listener): Omit<ListenerFacts, "kind"> 
  * without. A port that nobody asked for by number makes way for another program's.
  */
 function openGrpc(common: Omit<GrpcListenOptions, "port">, { grpcPort, port }: StartOptions): Listener[] {
-  const first = (): Listener => {
-    const usual = port === 0 || port >= 65_535 ? 0 : port + 1;
-    try {
-      return listenGrpc({ ...common, port: grpcPort ?? usual });
-    } catch (error) {
-      if (grpcPort !== undefined || !(error instanceof StartError) || error.code !== "port_in_use") throw error;
-      return listenGrpc({ ...common, port: 0 });
-    }
-  };
-  const listeners = [first()];
+  const listeners = [atUsualPort((one) => listenGrpc({ ...common, port: one }), port + 1, grpcPort, port)];
   if (common.certificate) listeners.push(listenGrpc({ ...common, host: "127.0.0.1", port: 0, certificate: undefined }));
   return listeners;
+}
+
+/** The listeners of the gateway to containers, as those for gRPC. */
+function openGateway(common: Omit<GatewayListenOptions, "port">, { gatewayPort, port }: StartOptions): GatewayListener[] {
+  const listeners = [atUsualPort((one) => listenGateway({ ...common, port: one }), port + 2, gatewayPort, port)];
+  if (common.certificate) listeners.push(listenGateway({ host: "127.0.0.1", port: 0 }));
+  return listeners;
+}
+
+/**
+ * A listener at the port that was asked for, else at its usual one beside that of HTTP, or at any
+ * free one.
+ */
+function atUsualPort<L>(listen: (port: number) => L, usual: number, asked: number | undefined, httpPort: number): L {
+  try {
+    return listen(asked ?? (httpPort === 0 || usual > 65_535 ? 0 : usual));
+  } catch (error) {
+    if (asked !== undefined || !(error instanceof StartError) || error.code !== "port_in_use") throw error;
+    return listen(0);
+  }
 }
 
 /** The logins at an identity provider, which are loaded only where there is one. */
@@ -235,6 +249,16 @@ async function startIn(
     ends.push(() => Promise.all(grpc.map(({ drain }) => drain())));
     const { port: grpcPort } = grpc[0] as Listener;
     const { url: grpcUrl } = grpc.at(-1) as Listener;
+    const gateway = openGateway({ host: isOpen ? host : "127.0.0.1", certificate }, options);
+    ends.push(() => Promise.all(gateway.map(({ drain }) => drain())));
+    const { port: gatewayPort } = gateway[0] as GatewayListener;
+    const { url: gatewayUrl } = gateway.at(-1) as GatewayListener;
+    /** The address of a listener beside that of HTTP, as the sender of these headers reaches it. */
+    const besideFor = (headers: Headers, local: string, otherPort: number): string => {
+      const named = headers.get("host")?.toLowerCase() ?? "";
+      if (!remoteNames.has(named)) return local;
+      return `${certificate ? "https" : "http"}://${named.replace(/:\d+$/, "")}:${otherPort}`;
+    };
     const readiness = createReadiness({
       clock,
       probes: {
@@ -262,11 +286,8 @@ async function startIn(
         const named = headers.get("host")?.toLowerCase() ?? "";
         return remoteNames.has(named) ? `${isEncrypted(headers) ? "https" : "http"}://${named}` : url;
       },
-      grpcAddressFor(headers) {
-        const named = headers.get("host")?.toLowerCase() ?? "";
-        if (!remoteNames.has(named)) return grpcUrl;
-        return `${certificate ? "https" : "http"}://${named.replace(/:\d+$/, "")}:${grpcPort}`;
-      },
+      grpcAddressFor: (headers) => besideFor(headers, grpcUrl, grpcPort),
+      gatewayAddressFor: (headers) => besideFor(headers, gatewayUrl, gatewayPort),
       dataDir: directory.path,
       headless: options.headless === true,
       metricsOpen: options.metricsOpen === true,
@@ -319,6 +340,7 @@ async function startIn(
           listeners: [
             ...listeners.map((one) => ({ ...factsOf(one), kind: "http" as const })),
             ...grpc.map((one) => ({ ...factsOf(one), kind: "grpc" as const })),
+            ...gateway.map((one) => ({ ...factsOf(one), kind: "gateway" as const })),
           ],
           bodyBytes: () => bodies.held,
           online: parts.online,
@@ -363,6 +385,7 @@ async function startIn(
       benchmarks: parts.benchmarks,
       shells: parts.shells,
       containers: parts.containers,
+      scalingGroups: parts.scalingGroups,
       notebooks: parts.notebooks,
       workflows: parts.workflows,
       scheduledQueries: parts.scheduledQueries,
@@ -377,11 +400,24 @@ async function startIn(
     const guard = createGuard({ host, port, grpcPort, allowedHosts, othersRefused: isOpen ? undefined : RELEASES_ONLY });
     const router = createRouter(platform, guard);
     for (const { serve } of [...listeners, ...grpc]) serve(router);
+    const openGatewayParts = once(async () => {
+      const { createGatewayParts } = await import("../gateway/create-gateway.ts");
+      const names = new Set([...remoteNames].map((name) => name.replace(/:\d+$/, "")));
+      return createGatewayParts({ ...platform, containers: parts.containers, scalingGroups: parts.scalingGroups, names });
+    });
+    for (const { serve } of gateway) serve(openGatewayParts);
     owner.announce(url);
     const { drainMs = 0 } = options;
     const startedAt = new Date(clock.now()).toISOString();
-    directory.announce({ pid: process.pid, url, grpcUrl, version, startedAt, ...(drainMs > 0 && { drainMs }) });
-    log.info("server started", { url, grpc_url: grpcUrl, data_directory: directory.path, version, pid: process.pid });
+    directory.announce({ pid: process.pid, url, grpcUrl, gatewayUrl, version, startedAt, ...(drainMs > 0 && { drainMs }) });
+    log.info("server started", {
+      url,
+      grpc_url: grpcUrl,
+      gateway_url: gatewayUrl,
+      data_directory: directory.path,
+      version,
+      pid: process.pid,
+    });
 
     let stopping: Promise<void> | undefined;
     let presence: Presence | undefined;
@@ -431,6 +467,7 @@ async function startIn(
       remoteUrl: isRemote(options) ? remoteUrl({ host, port, allowedHosts, encrypted: certificate !== undefined }) : undefined,
       port,
       grpcUrl,
+      gatewayUrl,
       ...(initialCredentials ? { initialCredentials } : {}),
       ready,
       stop() {

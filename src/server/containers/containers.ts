@@ -117,6 +117,8 @@ const ID_LABEL = "svc.id";
 export function createContainers(options: ContainersOptions): Containers {
   const { records, kind, volumes, halted, logs, node, clock, log } = options;
   const held = new Map<string, Held>();
+  /** Ids of those that are just being made. */
+  const making = new Set<string>();
   const closing = new AbortController();
 
   const note = async ({ environmentId, name }: StoredContainer, reason: "Started" | "Stopped" | "Crashed", message: string) => {
@@ -222,6 +224,7 @@ export function createContainers(options: ContainersOptions): Containers {
       signal.throwIfAborted();
       const stored = await records.add({ environmentId: environment.id, name, spec, tags, lifetimeMs, group, node });
       let engineId: string | undefined;
+      making.add(stored.id);
       try {
         engineId = await engine.create(
           {
@@ -252,6 +255,8 @@ export function createContainers(options: ContainersOptions): Containers {
         if (engineId !== undefined) await engine.remove(engineId).catch(() => undefined);
         await records.change(stored, { status: "failed", message: errorText(error), endedAt: clock.now() });
         throw error;
+      } finally {
+        making.delete(stored.id);
       }
     },
 
@@ -290,8 +295,10 @@ export function createContainers(options: ContainersOptions): Containers {
         return;
       }
       const byId = new Map(found.map((one) => [one.labels[ID_LABEL], one]));
+      const isOurs = (id: string): boolean => held.has(id) || making.has(id);
       for (const stored of own) {
         const there = byId.get(stored.id);
+        if (isOurs(stored.id)) continue;
         if (there?.state === "running" || there?.state === "exited") hold(stored, there);
         else {
           await records.change(stored, {
@@ -302,7 +309,7 @@ export function createContainers(options: ContainersOptions): Containers {
           if (there) await options.engine().remove(there.id);
         }
       }
-      for (const { id, labels } of found) if (!held.has(labels[ID_LABEL] ?? "")) await options.engine().remove(id);
+      for (const { id, labels } of found) if (!isOurs(labels[ID_LABEL] ?? "")) await options.engine().remove(id);
     },
 
     async forget(environmentId) {

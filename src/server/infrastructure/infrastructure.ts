@@ -59,7 +59,7 @@ export interface ListenerFacts {
   readonly address: string;
   readonly port: number;
   readonly encrypted: boolean;
-  readonly kind: "http" | "grpc";
+  readonly kind: "http" | "grpc" | "gateway";
 }
 
 /** The components of a server. */

@@ -46,6 +46,7 @@ import type { OfflineQueries } from "../offline-queries/offline-queries.ts";
 import type { MetricStreams } from "../otlp/metric-streams.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { ResolverRunCapabilities } from "../resolver-runs/create-resolver-runs.ts";
+import type { ScalingGroups } from "../scaling-groups/scaling-groups.ts";
 import type { ScheduledQueries } from "../scheduled-queries/scheduled-queries.ts";
 import type { SecretCapabilities } from "../secrets/create-secrets.ts";
 import type { Shells } from "../shells/shells.ts";
@@ -91,6 +92,8 @@ export interface Platform {
   readonly addressFor: (headers: Headers) => string;
   /** The address for gRPC as the sender of these headers reaches it. */
   readonly grpcAddressFor: (headers: Headers) => string;
+  /** The address of the gateway as the sender of these headers reaches it. */
+  readonly gatewayAddressFor: (headers: Headers) => string;
   /** Absolute folder of all state. */
   readonly dataDir: string;
   readonly headless: boolean;
@@ -203,6 +206,7 @@ export interface Platform {
   readonly shells: () => Promise<Shells>;
   /** Programs of images, and what they keep. */
   readonly containers: () => Promise<ContainerCapabilities>;
+  readonly scalingGroups: () => Promise<ScalingGroups>;
   /** Load on the query endpoint. */
   readonly benchmarks: () => Promise<Benchmarks>;
   /** Cells that are kept with what they gave, and the kernels that run them. */

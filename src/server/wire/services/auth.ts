@@ -42,7 +42,7 @@ const STATUS: Readonly<Record<LoginOutcome["state"], LoginSessionStatus>> = {
 /** Adds the service to a router. */
 export function register(
   router: ConnectRouter,
-  { addressFor, browserSessions, clients, environments, grpcAddressFor, log, loginSessions }: Platform,
+  { addressFor, browserSessions, clients, environments, gatewayAddressFor, grpcAddressFor, log, loginSessions }: Platform,
 ): void {
   /**
    * The browser sessions that a caller may end: all of the team as an administrator, itself as a
@@ -90,6 +90,7 @@ export function register(
         projectId: environment?.projectId ?? "",
         dashboardUrl: addressFor(context.requestHeader),
         grpcServer: grpcAddressFor(context.requestHeader),
+        gateway: gatewayAddressFor(context.requestHeader),
         name: await nameOf(clients, caller),
         permissions: [...caller.permissions],
         ...(caller.expiresAt !== undefined && { expiresAt: msToTimestamp(caller.expiresAt) }),

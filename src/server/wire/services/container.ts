@@ -5,9 +5,10 @@ import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { type ContainerSchema, ContainerService, ContainerSpecSchema, ContainerStatus } from "../../../../gen/svc/v1/container_pb.ts";
 import { durationToMs, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
-import type { ContainerState, StoredContainer } from "../../containers/container-records.ts";
+import { type ContainerState, hasEnded, type StoredContainer } from "../../containers/container-records.ts";
 import type { Containers } from "../../containers/containers.ts";
 import { Failure } from "../../failure.ts";
+import { routeAddress, routeLabel } from "../../route-label.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
@@ -26,6 +27,8 @@ const STATUSES = {
 export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
+  const message = (container: StoredContainer, { requestHeader }: HandlerContext) =>
+    containerMessage(container, platform.gatewayAddressFor(requestHeader));
   const containers = async (): Promise<Containers> => (await platform.containers()).containers;
 
   router.service(ContainerService, {
@@ -34,19 +37,20 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const lifetimeMs = lifetime ? durationToMs(lifetime) : 0;
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, lifetimeMs };
       const container = await (await containers()).run({ ...wish, group: "", hasNetwork: true }, callerOf(context));
-      return { container: containerMessage(container) };
+      return { container: message(container, context) };
     },
 
     async getContainer({ container }, context) {
-      return { container: containerMessage(await (await containers()).get((await environmentOf(context)).id, named(container))) };
+      return { container: message(await (await containers()).get((await environmentOf(context)).id, named(container)), context) };
     },
 
     async listContainers(_request, context) {
-      return { containers: (await (await containers()).list((await environmentOf(context)).id)).map(containerMessage) };
+      const all = await (await containers()).list((await environmentOf(context)).id);
+      return { containers: all.map((one) => message(one, context)) };
     },
 
     async stopContainer({ container }, context) {
-      return { container: containerMessage(await (await containers()).stop((await environmentOf(context)).id, named(container), "")) };
+      return { container: message(await (await containers()).stop((await environmentOf(context)).id, named(container), ""), context) };
     },
   });
 }
@@ -62,14 +66,23 @@ export function containerStatus({ status }: Pick<StoredContainer, "status">): Co
   return STATUSES[status];
 }
 
-/** A container in the contract. */
-export function containerMessage(container: StoredContainer): MessageInitShape<typeof ContainerSchema> {
-  const { id, name, spec, tags, lifetimeMs, exitCode, message, createdAt, startedAt, endedAt, node, group } = container;
+/**
+ * A container in the contract.
+ * @param gateway address of the gateway; replicas have no route of their own
+ */
+export function containerMessage(container: StoredContainer, gateway: string): MessageInitShape<typeof ContainerSchema> {
+  const { environmentId, id, name, spec, tags, lifetimeMs, exitCode, message, createdAt, startedAt, endedAt, node, group } = container;
   return {
     ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster: CLUSTER_ID },
-    ...{ url: "", message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group },
+    url: hasRoute(container) ? routeAddress(gateway, routeLabel("container", environmentId, name), spec.grpc) : "",
+    ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group },
     ...(exitCode !== undefined && { exitCode }),
     ...(startedAt !== undefined && { startedAt: msToTimestamp(startedAt) }),
     ...(endedAt !== undefined && { endedAt: msToTimestamp(endedAt) }),
   };
+}
+
+/** Whether requests are led to a container by itself. */
+function hasRoute(container: StoredContainer): boolean {
+  return container.spec.port !== 0 && container.group === "" && !hasEnded(container);
 }

@@ -207,6 +207,7 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
       ...["DeleteSecrets", "ListSecrets", "RevealSecrets", "SetSecrets"],
       ...["GetDatasetUploadUris", "StreamDatasetLinks", "OpenShell", "OpenExec", "ListHtmlOutputs"],
       ...["GetContainer", "ListContainers", "RunContainer", "StopContainer"],
+      ...["CreateScalingGroup", "DeleteScalingGroup", "GetScalingGroup", "ListScalingGroups"],
       ...["CreateSandbox", "GetSandbox", "ListSandboxes", "TerminateSandbox"],
     ].sort(),
   );

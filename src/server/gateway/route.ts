@@ -1,0 +1,36 @@
+/** Routes: what the gateway leads requests to, and who may ask for it. */
+
+import type { ServerAddress } from "../http1/connections.ts";
+import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
+
+/** A server that takes a request. Every lease is released once. */
+export interface Lease {
+  readonly address: ServerAddress;
+  /** Notes that the request is over; when the server took no connection, nothing was sent. */
+  release(end: LeaseEnd): void;
+}
+
+/** A route. */
+export interface Route {
+  readonly label: string;
+  readonly environmentId: string;
+  /** What messages call it, for example `scaling group 'api'`. */
+  readonly what: string;
+  /** Whether it speaks gRPC: HTTP/2 without TLS. */
+  readonly isGrpc: boolean;
+  /** Whether only clients on this machine reach it. */
+  readonly isPrivate: boolean;
+  /** Whether it wants a token. */
+  readonly isAuthenticated: boolean;
+  /**
+   * A server for a request, which may have to wait until one is there. Rejects with Failure
+   * `unavailable`, `resource_exhausted` or `deadline_exceeded`, or with the signal's reason.
+   */
+  lease(signal: AbortSignal): Promise<Lease>;
+}
+
+/** The routes of a server. */
+export interface Routes {
+  /** The route of a label, or of an id of a container or group; undefined when there is none. */
+  find(labelOrId: string): Promise<Route | undefined>;
+}

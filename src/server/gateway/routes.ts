@@ -1,0 +1,81 @@
+/** Routes to the containers and scaling groups of this node. */
+
+import type { ContainerSpec } from "../../../gen/svc/v1/container_pb.ts";
+import { hasEnded, type StoredContainer } from "../containers/container-records.ts";
+import type { Containers } from "../containers/containers.ts";
+import { Failure } from "../failure.ts";
+import { type RouteKind, routeLabel } from "../route-label.ts";
+import { type Group, specOf } from "../scaling-groups/group-records.ts";
+import type { RoutedGroup, ScalingGroups } from "../scaling-groups/scaling-groups.ts";
+import { gatewaySuspended } from "../wire/http/ingress.ts";
+import type { Route, Routes } from "./route.ts";
+
+/** Milliseconds between two readings of the containers, for labels that are not known. */
+const REREAD_MS = 100;
+
+/** Makes the routes. */
+export function createRoutes(parts: {
+  readonly containers: Pick<Containers, "list" | "address">;
+  readonly groups: Pick<ScalingGroups, "routed">;
+  /** Whether nothing is answered. */
+  readonly isSuspended: () => boolean;
+}): Routes {
+  const { containers, groups, isSuspended } = parts;
+  const ofGroups = new WeakMap<Group, Route>();
+  let ofContainers: ReadonlyMap<string, { readonly id: string; readonly route: Route }> = new Map();
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  const read = async (): Promise<void> => {
+    await Bun.sleep(Math.max(0, readAt + REREAD_MS - performance.now()));
+    readAt = performance.now();
+    const routed = (await containers.list()).filter((one) => one.spec.port !== 0 && one.group === "" && !hasEnded(one));
+    ofContainers = new Map(
+      routed.flatMap((one) => {
+        const entry = { id: one.id, route: containerRoute(one, containers) };
+        return [[entry.route.label, entry] as const, [one.id, entry] as const];
+      }),
+    );
+  };
+  const groupRoute = ({ group, lease }: RoutedGroup): Route | undefined => {
+    const known = ofGroups.get(group);
+    if (known) return known;
+    const spec = specOf(group.content);
+    if (spec.port === 0) return undefined;
+    const route = { ...routeFacts("group", group.scope, group.name, spec), what: `scaling group '${group.name}'`, lease };
+    ofGroups.set(group, route);
+    return route;
+  };
+
+  return {
+    async find(labelOrId) {
+      if (isSuspended()) throw gatewaySuspended();
+      const group = groups.routed(labelOrId);
+      if (group) return groupRoute(group);
+      const known = ofContainers.get(labelOrId);
+      if (known && containers.address(known.id)) return known.route;
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      await reading;
+      return ofContainers.get(labelOrId)?.route;
+    },
+  };
+}
+
+function routeFacts(kind: RouteKind, environmentId: string, name: string, spec: ContainerSpec): Omit<Route, "what" | "lease"> {
+  const { authenticated, grpc, private: isPrivate } = spec;
+  return { label: routeLabel(kind, environmentId, name), environmentId, isGrpc: grpc, isPrivate, isAuthenticated: authenticated };
+}
+
+function containerRoute({ environmentId, id, name, spec }: StoredContainer, containers: Pick<Containers, "address">): Route {
+  return {
+    ...routeFacts("container", environmentId, name, spec),
+    what: `container '${name}'`,
+    lease: async () => {
+      const address = containers.address(id);
+      if (address) return { address, release: () => undefined };
+      throw new Failure("unavailable", `The container '${name}' does not run.`, { hint: `\`svc container get --id ${id}\` shows why.` });
+    },
+  };
+}

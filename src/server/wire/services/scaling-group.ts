@@ -1,0 +1,68 @@
+/** ScalingGroupService: containers of one kind behind one route. */
+
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
+import { ContainerSpecSchema } from "../../../../gen/svc/v1/container_pb.ts";
+import { type ScalingGroupSchema, ScalingGroupService, ScalingGroupStatus } from "../../../../gen/svc/v1/scaling_group_pb.ts";
+import { msToTimestamp } from "../../../domain/proto-time.ts";
+import { resolveScope } from "../../access/scope.ts";
+import { routeAddress, routeLabel } from "../../route-label.ts";
+import { specOf } from "../../scaling-groups/group-records.ts";
+import type { GroupState } from "../../scaling-groups/replica-set.ts";
+import type { KnownGroup } from "../../scaling-groups/scaling-groups.ts";
+import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
+import { callerOf } from "../interceptors.ts";
+import type { Platform } from "../platform.ts";
+import { containerMessage, named } from "./container.ts";
+
+const STATUSES = {
+  starting: ScalingGroupStatus.STARTING,
+  ready: ScalingGroupStatus.READY,
+  idle: ScalingGroupStatus.IDLE,
+  failed: ScalingGroupStatus.FAILED,
+} as const satisfies Record<GroupState["status"], ScalingGroupStatus>;
+
+const NO_BOUNDS = { minReplicas: 1, maxReplicas: 1, targetCpu: 0 };
+
+/** Adds the service to a router. */
+export function register(router: ConnectRouter, platform: Platform): void {
+  const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
+    (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
+  const message = (known: KnownGroup, { requestHeader }: HandlerContext) => groupMessage(known, platform.gatewayAddressFor(requestHeader));
+
+  router.service(ScalingGroupService, {
+    async createScalingGroup({ bounds = NO_BOUNDS, name, spec, tags }, context) {
+      const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, bounds };
+      return { group: message(await (await platform.scalingGroups()).put(wish, callerOf(context)), context) };
+    },
+
+    async getScalingGroup({ group }, context) {
+      const { id } = await environmentOf(context);
+      return { group: message(await (await platform.scalingGroups()).get(id, named(group)), context) };
+    },
+
+    async listScalingGroups(_request, context) {
+      const { id } = await environmentOf(context);
+      const groups = await (await platform.scalingGroups()).list(id);
+      return { groups: groups.map((one) => message({ ...one, replicas: [] }, context)) };
+    },
+
+    async deleteScalingGroup({ group }, context) {
+      const { id } = await environmentOf(context);
+      return { group: message(await (await platform.scalingGroups()).delete(id, named(group)), context) };
+    },
+  });
+}
+
+/** A group in the contract. @param gateway address of the gateway */
+function groupMessage({ group, replicas, state }: KnownGroup, gateway: string): MessageInitShape<typeof ScalingGroupSchema> {
+  const { content, createdAt, id, name, scope, updatedAt } = group;
+  const spec = specOf(content);
+  return {
+    ...{ id, name, status: STATUSES[state.status], spec, bounds: content.bounds, tags: { ...content.tags } },
+    ...{ readyReplicas: state.ready, wantedReplicas: state.wanted, message: state.message },
+    url: spec.port === 0 ? "" : routeAddress(gateway, routeLabel("group", scope, name), spec.grpc),
+    ...{ createdAt: msToTimestamp(createdAt), updatedAt: msToTimestamp(updatedAt) },
+    replicas: replicas.map((one) => containerMessage(one, gateway)),
+  };
+}
