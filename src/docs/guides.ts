@@ -27,7 +27,7 @@ export const GUIDES: readonly string[] = [
   "testing",
   "evaluations",
   "tasks",
-  "functions",
+  "compute-functions",
   "notebooks",
   "clients",
   "codegen",

@@ -60,7 +60,7 @@ afterAll(() => platform?.server.stop());
 
 test("the page of the docs", async () => {
   const commands: Record<string, string> = {};
-  await followPage("functions.md", project, async ({ line, words, said }) => {
+  await followPage("compute-functions.md", project, async ({ line, words, said }) => {
     const depth = words[0] === "apply" ? 1 : words[1] === "calls" ? 3 : 2;
     const outcome = await svc(words.slice(0, depth).join("/"), ...words.slice(depth));
     expect(outcome.exitCode, `${line}\n${outcome.stderr}`).toBe(0);
