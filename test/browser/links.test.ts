@@ -27,9 +27,11 @@ const PAGES = [
     "Deployment",
     "EvaluationInfo",
     "EvaluationRun",
+    "FunctionVersion",
     "GetFeatureResponse",
     "GetQueryRunResponse",
     "GetResolverResponse",
+    "ImageBuild",
     "Job",
     "MonitorStanding",
     "Notebook",
@@ -50,7 +52,7 @@ const PAGES = [
 const NO_PAGES = [
   ...["AnnounceValueFileResponse", "CreateOfflineQueryUploadResponse", "CreateUploadResponse", "DatasetLink", "DatasetUploadUri"],
   ...["GetFlareResponse", "GetSourceResponse", "JudgeScorer", "OfflineQueryResultFile"],
-  ...["ClusterNode", "CreateWebhookRequest", "UpdateWebhookRequest", "Webhook"],
+  ...["ClusterNode", "CreateWebhookRequest", "UpdateWebhookRequest", "Webhook", "Container", "ScalingGroup"],
 ];
 
 /** What runs by itself. */
@@ -58,6 +60,7 @@ const RUNS = `from dataclasses import dataclass
 from datetime import datetime, timezone
 from features import User
 from svc import DataFrame, Evaluation, Monitor, exact_match, offline, online
+from svc.compute import function
 from svc.features import Features, FeatureTime, _, features
 from svc.queries import ScheduledQuery
 from svc.sources import TopicSource
@@ -102,6 +105,11 @@ class Message:
 class Click:
     id: int
     page: str
+
+
+@function
+def double(x: int) -> int:
+    return 2 * x
 
 
 @stream(source=TopicSource(name="clicks"))
@@ -222,6 +230,18 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       await json("task/run", "work.py::main");
       const { tasks } = (await json("task/list")) as { tasks: readonly Printed[] };
       return tasks[0] as Printed;
+    },
+    async "compute list"() {
+      const { functions } = (await json("compute/list")) as { functions: readonly { name: string; url: string }[] };
+      return { id: functions[0]?.name ?? "", url: functions[0]?.url ?? "" };
+    },
+    async "compute get"() {
+      const { name, url } = (await json("compute/get", "--name", "double")) as { name: string; url: string };
+      return { id: name, url };
+    },
+    async "imgbuild list"() {
+      const { builds } = (await json("imgbuild/list")) as { builds: readonly { name: string; url: string }[] };
+      return { id: builds[0]?.name ?? "", url: builds[0]?.url ?? "" };
     },
     async "streams list"() {
       const { streams } = (await json("streams/list")) as { streams: readonly { name: string; url: string }[] };
