@@ -27,6 +27,7 @@ export const JOB_KINDS = [
   "purge-value-uploads",
   "reseal-approvals",
   "reseal-connections",
+  "reseal-scaling-groups",
   "reseal-secrets",
   "reseal-webhooks",
 ] as const;

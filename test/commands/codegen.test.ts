@@ -119,7 +119,10 @@ test("messages are found by path", async () => {
   expect(file.stdout).toContain("class C(BaseModel):\n    n: int = 0\n");
   for (const [path, message] of [
     ["proto/no.proto", "does not exist"],
-    ["features.py", "is neither a .proto file nor a JSON Schema (.json) nor a folder"],
+    [
+      "features.py",
+      "is neither a .proto file nor a JSON Schema (.json) nor a table of Arrow (.arrow, .arrows, .feather, .ipc) nor a folder",
+    ],
     ["new", "has no .proto files"],
   ] as const) {
     const { exitCode, stderr } = await svc(["codegen", "pydantic", "--in", path]);

@@ -70,13 +70,14 @@ describe("describing", () => {
       listeners: [
         { name: "http", port: platform.server.port, protocol: "HTTP" },
         { name: "grpc", protocol: "GRPC" },
+        { name: "gateway", protocol: "GATEWAY" },
       ],
-      status: { addresses: [platform.url, platform.server.grpcUrl] },
+      status: { addresses: [platform.url, platform.server.grpcUrl, platform.server.gatewayUrl] },
     });
     expect(await described("kafka-topics")).toMatchObject({ topics: [] });
     expect(await described("telemetry")).toMatchObject({ status: { state: "running" } });
     const json = (await svc("infra/describe/gateway", ["--json"])).json();
-    expect(json).toMatchObject({ listeners: [{ port: platform.server.port }, { name: "grpc" }] });
+    expect(json).toMatchObject({ listeners: [{ port: platform.server.port }, { name: "grpc" }, { name: "gateway" }] });
   });
 
   test("volumes are the folders of the data directory, with the bytes that they take", async () => {

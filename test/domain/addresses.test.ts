@@ -12,7 +12,9 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
       ...["container", "scalingGroup", "function", "image", "volume", "cluster"],
     ].map((page) => [page, ["name"]]),
   ),
-  ...Object.fromEntries(["queryRun", "run", "notebook", "deployment", "sandbox", "trace", "login"].map((page) => [page, ["id"]])),
+  ...Object.fromEntries(
+    ["queryRun", "run", "notebook", "benchmark", "deployment", "sandbox", "trace", "login"].map((page) => [page, ["id"]]),
+  ),
   queryRunStage: ["id", "stage"],
   evalRun: ["name", "id"],
   setting: ["section"],

@@ -16,8 +16,8 @@ export const BAD_FUNCTION = rule(
       "With `batch=True` each is a list of the values of all rows: `list[float]`. Its name is unique in the project.",
     why: "Arguments come as columns with the names of the parameters, and results go as a column; types say how both are read.",
     example: {
-      broken: { "fees.py": `${HEAD}def fee(amount):\n    return amount * 0.03\n` },
-      mended: { "fees.py": `${HEAD}def fee(amount: float) -> float:\n    return amount * 0.03\n` },
+      broken: { "features.py": `${HEAD}def fee(amount):\n    return amount * 0.03\n` },
+      mended: { "features.py": `${HEAD}def fee(amount: float) -> float:\n    return amount * 0.03\n` },
     },
   },
   {
