@@ -87,7 +87,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   "a job that filled them": { path: ({ backfill }) => `/runs/${backfill}`, shows: "aggregate_backfill" },
   branches: { path: () => "/branches", shows: /^dpl_/ },
   traffic: { path: () => "/traffic", shows: "The weights add up to 100." },
-  "rates by weights": { path: () => "/traffic", shows: /^20$/ },
+  // Twenty of the fixture, and those of two benchmarks, each with one ahead of its load.
+  "rates by weights": { path: () => "/traffic", shows: /^62$/ },
   "what a deployment changed": {
     path: ({ live }) => `/deployments/${live}`,
     shows: "No resolver, feature, monitor, evaluation or function changed.",
