@@ -132,7 +132,7 @@ describe.skipIf(lacksPodman())("with an engine", () => {
       expect([through.exitCode, through.stdout === input]).toEqual([0, true]);
       expect((await sandbox.svc(["sandbox", "exec", "try", "--timeout", "1", "--", "sleep", "600"])).exitCode).toBe(124);
       const terminal = Terminal.start(sandbox, ["sandbox", "exec", "-it", "try", "--", "sh"], { columns: 91, rows: 33 });
-      terminal.press("stty size; echo begun-$((1+1)); sleep 600\r");
+      terminal.press("stty size; sh -c 'echo begun-$((1+1)); exec sleep 600'\r");
       await terminal.until("33 91");
       await terminal.until("begun-2");
       terminal.press("\u0003");

@@ -95,7 +95,7 @@ describe("in pipes", () => {
 describe("on a terminal", () => {
   test("keys are the shell's, Ctrl-C too, and the exit code is", async () => {
     const terminal = Terminal.start(sandbox, ["shell", "--pod", pod], { columns: 91, rows: 33 });
-    terminal.press("stty size; echo begun-$((1+1)); sleep 600\r");
+    terminal.press("stty size; sh -c 'echo begun-$((1+1)); exec sleep 600'\r");
     await terminal.until("33 91");
     await terminal.until("begun-2");
     terminal.press("\u0003");

@@ -190,7 +190,7 @@ describe("a terminal", () => {
 
   test("passes Ctrl-C to what runs in it, not to the shell", async () => {
     const shell = await talk(TERMINAL);
-    shell.type("echo begun-$((1+1)); sleep 600\r");
+    shell.type("sh -c 'echo begun-$((1+1)); exec sleep 600'\r");
     await shell.until("begun-2");
     shell.type("\u0003");
     shell.type("echo after-$((1+2))\r");
