@@ -349,6 +349,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "scaling-groups",
     "secrets",
     "shells",
+    "engines",
     "containers",
     "stores",
     "streams",

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Failure } from "../failure.ts";
+import { Failure, StartError } from "../failure.ts";
 import type { ContainerEngine } from "./container-engine.ts";
 import { createDockerEngine } from "./docker/docker-engine.ts";
 
@@ -14,8 +14,8 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const SOCKET = /^unix:\/\/(\/.+)$/;
 
 /**
- * The path of the engine's socket; undefined when there is none, or none is wanted. Throws Failure
- * invalid_argument for a setting that is no address of one.
+ * The path of the engine's socket; undefined when there is none, or none is wanted. Throws
+ * StartError for a setting that is no address of one.
  */
 export function engineSocket(env: Variables, home: string): string | undefined {
   const given = env[ENGINE_VARIABLE] ?? "";
@@ -23,9 +23,11 @@ export function engineSocket(env: Variables, home: string): string | undefined {
   if (given !== "") {
     const path = SOCKET.exec(given)?.[1];
     if (path !== undefined) return path;
-    throw new Failure("invalid_argument", `${ENGINE_VARIABLE} is '${given.slice(0, 200)}', which is no address of a container engine.`, {
-      hint: `For example ${ENGINE_VARIABLE}=unix:///run/podman/podman.sock, or off.`,
-    });
+    throw new StartError(
+      "setting_invalid",
+      `${ENGINE_VARIABLE} is '${given.slice(0, 200)}', which is no address of a container engine.`,
+      `For example ${ENGINE_VARIABLE}=unix:///run/podman/podman.sock, or off.`,
+    );
   }
   const usual = [
     SOCKET.exec(env.DOCKER_HOST ?? "")?.[1],

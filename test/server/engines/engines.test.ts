@@ -6,7 +6,7 @@ import { createDockerEngine } from "../../../src/server/engines/docker/docker-en
 import { OutputFrames } from "../../../src/server/engines/docker/output-frames.ts";
 import { ENGINE_VARIABLE, engineSocket, findEngine } from "../../../src/server/engines/find-engine.ts";
 import { BUSYBOX, lacksPodman, startPodman } from "../../harness/podman.ts";
-import { TempFolder } from "../../harness/running-server.ts";
+import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { engineConformance } from "./engine.conformance.ts";
 
 if (!lacksPodman())
@@ -29,6 +29,14 @@ describe("where the engine is", () => {
     expect(engineSocket({ XDG_RUNTIME_DIR: folder.path }, "/")).toBe(join(folder.path, "podman/podman.sock"));
     expect(() => engineSocket({ [ENGINE_VARIABLE]: "tcp://127.0.0.1:2375" }, "/")).toThrow("which is no address of a container engine");
     expect(() => findEngine({ [ENGINE_VARIABLE]: "off" }, "/")).toThrow(`This server has no container engine: ${ENGINE_VARIABLE} is off.`);
+  });
+
+  test("and a server is not started with what is no address of one", async () => {
+    using folder = new TempFolder();
+    const env = { PATH: process.env.PATH, HOME: folder.path, [ENGINE_VARIABLE]: "tcp://127.0.0.1:2375" };
+    expect(await TestServer.start(folder.path, { env }).catch((error: Error) => error.message)).toContain(
+      "is no address of a container engine",
+    );
   });
 
   test("and one that does not answer is told", async () => {
