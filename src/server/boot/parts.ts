@@ -782,6 +782,7 @@ export async function openParts({
       secrets: async () => (await secrets()).secrets,
       halted: (environmentId) => known.halted(environmentId),
       logs: logRecorder,
+      recorded: logs,
       journal: metadata.processes,
       keys: serverKeys().objects,
     });

@@ -18,6 +18,7 @@ import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { Secrets } from "../secrets/secrets.ts";
+import type { LogStore } from "../stores/logs/store.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { ProcessStore } from "../stores/metadata/processes.ts";
 import { followOutput } from "./container-output.ts";
@@ -80,6 +81,8 @@ export interface ContainersOptions {
   /** Aborted with a reason in words when an environment is suspended or removed. */
   readonly halted: (environmentId: string) => AbortSignal;
   readonly logs: LogRecorder;
+  /** The log as it is read. */
+  readonly recorded: () => Promise<Pick<LogStore, "search">>;
   /** The journal of what happened to them. */
   readonly journal: Pick<ProcessStore, "addEvent">;
   /** Id of this node. */
@@ -138,9 +141,9 @@ export function createContainers(options: ContainersOptions): Containers {
   };
 
   /** Follows one to its end, through times in which the engine does not answer. */
-  const follow = async (one: Held, signal: AbortSignal): Promise<void> => {
+  const follow = async (one: Held, recorded: Pick<LogStore, "search"> | undefined, signal: AbortSignal): Promise<void> => {
     const { engineId, stored } = one;
-    const output = followOutput({ engine: options.engine(), engineId, container: stored, logs, signal });
+    const output = followOutput({ engine: options.engine(), engineId, container: stored, logs, recorded, signal });
     for (;;) {
       try {
         await options.engine().waitForEnd(engineId, signal);
@@ -158,7 +161,11 @@ export function createContainers(options: ContainersOptions): Containers {
     }
   };
 
-  const hold = (stored: StoredContainer, { address, id: engineId }: EngineContainer): Held => {
+  const hold = (
+    stored: StoredContainer,
+    { address, id: engineId }: EngineContainer,
+    recorded: Pick<LogStore, "search"> | undefined,
+  ): void => {
     const over = Promise.withResolvers<void>();
     const one: Held = { stored, engineId, address, over: over.promise, why: undefined };
     held.set(stored.id, one);
@@ -168,13 +175,12 @@ export function createContainers(options: ContainersOptions): Containers {
     if (halt.aborted) onHalt();
     const timers = new AbortController();
     void atEndOfLife(one, timers.signal);
-    void follow(one, closing.signal).finally(() => {
+    void follow(one, recorded, closing.signal).finally(() => {
       timers.abort();
       halt.removeEventListener("abort", onHalt);
       held.delete(stored.id);
       over.resolve();
     });
-    return one;
   };
 
   const end = async (one: Held, why: string): Promise<void> => {
@@ -248,7 +254,7 @@ export function createContainers(options: ContainersOptions): Containers {
         if (!running) throw new Failure("unavailable", `The ${kind} was removed by its engine while it started.`);
         const change: ContainerChange = { status: "running", startedAt: running.startedAt ?? clock.now() };
         const begun = await records.change(stored, change);
-        hold(begun, running);
+        hold(begun, running, undefined);
         await note(begun, "Started", `It runs ${spec.image}.`);
         return begun;
       } catch (error) {
@@ -299,7 +305,7 @@ export function createContainers(options: ContainersOptions): Containers {
       for (const stored of own) {
         const there = byId.get(stored.id);
         if (isOurs(stored.id)) continue;
-        if (there?.state === "running" || there?.state === "exited") hold(stored, there);
+        if (there?.state === "running" || there?.state === "exited") hold(stored, there, await options.recorded());
         else {
           await records.change(stored, {
             status: "lost",

@@ -38,6 +38,7 @@ export function createContainerCapabilities(
     readonly secrets: () => Promise<Pick<Secrets, "variables">>;
     readonly halted: (environmentId: string) => AbortSignal;
     readonly logs: LogRecorder;
+    readonly recorded: ContainersOptions["recorded"];
     readonly journal: ContainersOptions["journal"];
     readonly keys: KeyRing;
     readonly node: string;

@@ -106,8 +106,8 @@ export interface ContainerEngine {
   stop(id: string, graceMs: number): Promise<void>;
   /** Removes it with its disk, running or not; does nothing when there is none. */
   remove(id: string): Promise<void>;
-  /** Lines that it prints after a time (epoch microseconds; 0 = from its beginning), to its end. */
-  output(id: string, after: number, signal: AbortSignal): AsyncIterable<EngineOutput>;
+  /** Lines that it prints from a time on (epoch microseconds; 0 = all of them), to its end. */
+  output(id: string, from: number, signal: AbortSignal): AsyncIterable<EngineOutput>;
   /** Runs a command in a running container that has /bin/sh. */
   exec(id: string, exec: NewExec): Promise<RunningProgram>;
   /** Undefined when it does not run. */

@@ -311,7 +311,11 @@ describe.skipIf(lacksPodman())("with an engine", () => {
   test(
     "a server that starts again finds what runs, what ended meanwhile and what is gone; strays go",
     async () => {
-      const [running, over, gone] = [await run("echo before; sleep 600"), await run("sleep 600"), await run("sleep 600")];
+      const [running, over, gone] = [
+        await run("trap 'echo after; exit 0' TERM; echo before; while :; do sleep 600 & wait $!; done"),
+        await run("sleep 600"),
+        await run("sleep 600"),
+      ];
       await eventually(async () => (await lines(running.id)).length === 1, "its line");
       const { containers: seen } = await containers().listContainers({});
       const { node } = seen.find(({ id }) => id === running.id) ?? {};
@@ -341,6 +345,8 @@ describe.skipIf(lacksPodman())("with an engine", () => {
       podman.podman("rm", "--force", "--time=0", "of-others");
       await containers().stopContainer({ container: running.id });
       await eventually(async () => (await lines(running.id)).includes("before"), "its line, still");
+      await eventually(async () => (await lines(running.id)).includes("after"), "the line that it printed at its end");
+      expect(await lines(running.id)).toEqual(["after", "before"]);
     },
     TEST_MS,
   );

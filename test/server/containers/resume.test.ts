@@ -43,6 +43,7 @@ test("a container that is just being made is not taken for one that the engine h
     secrets: () => Promise.reject(new Error("no secrets")),
     halted: () => new AbortController().signal,
     logs: { record: () => undefined },
+    recorded: () => Promise.reject(new Error("no log")),
     journal: { addEvent: async () => undefined },
     node: "node_1",
   });

@@ -16,6 +16,8 @@ const LOOPBACK = "127.0.0.1";
 const MOST_PROCESSES = 4_096;
 /** What a program in a container does not need, of what engines allow by themselves. */
 const DROPPED = ["NET_RAW", "MKNOD", "AUDIT_WRITE"];
+/** Engines leave out the second that they are asked to begin with. */
+const SINCE_MICROS = 1_000_000;
 /** Longest line of output; what is longer is cut. */
 const MAX_LINE = 16_384;
 
@@ -83,10 +85,16 @@ export function createDockerEngine(path: string): ContainerEngine {
 
     remove,
 
-    async *output(id, after, signal) {
-      const query = { stdout: "1", stderr: "1", follow: "1", timestamps: "1", ...(after > 0 && { since: (after / 1e6).toFixed(6) }) };
+    async *output(id, from, signal) {
+      const query = {
+        stdout: "1",
+        stderr: "1",
+        follow: "1",
+        timestamps: "1",
+        ...(from > 0 && { since: ((from - SINCE_MICROS) / 1e6).toFixed(6) }),
+      };
       const response = await unlessGone(api.call(`${of(id)}/logs`, { query, signal, timeoutMs: 0 }));
-      if (response?.body) yield* linesOf(response.body, after);
+      if (response?.body) yield* linesOf(response.body, from);
     },
 
     exec: (id, exec) => startExec(api, of(id), exec),
@@ -142,7 +150,8 @@ function containerOf({ Id, Name, Config, NetworkSettings, State }: JsonObject): 
     isOutOfMemory: state.OOMKilled === true,
     error: wordsOf(String(state.Error ?? "")),
     startedAt,
-    endedAt: hasEnded ? timeOf(state.FinishedAt) : undefined,
+    // The two times are of different clocks: of one that ended at once, the end may come first.
+    endedAt: hasEnded ? Math.max(startedAt, timeOf(state.FinishedAt) ?? startedAt) : undefined,
     address: isRunning && port > 0 ? { host: LOOPBACK, port } : undefined,
   };
 }
@@ -177,19 +186,19 @@ async function pull(api: DockerApi, image: string, signal: AbortSignal): Promise
   if (fault !== undefined) throw missing(wordsOf(JSON.parse(fault) as string));
 }
 
-/** The lines of a container's output that were printed after a time, in epoch microseconds. */
-async function* linesOf(body: AsyncIterable<Uint8Array>, after: number): AsyncIterable<EngineOutput> {
+/** The lines of a container's output from a time on, in epoch microseconds. */
+async function* linesOf(body: AsyncIterable<Uint8Array>, from: number): AsyncIterable<EngineOutput> {
   const frames = new OutputFrames();
   const open = { stdout: openLine(), stderr: openLine() };
   for await (const piece of body)
     for (const { stream, bytes } of frames.read(piece))
       for (const text of open[stream].read(bytes)) {
         const line = stamped(stream, text);
-        if (line && line.at > after) yield line;
+        if (line && line.at >= from) yield line;
       }
   for (const stream of ["stdout", "stderr"] as const) {
     const line = stamped(stream, open[stream].rest());
-    if (line && line.at > after) yield line;
+    if (line && line.at >= from) yield line;
   }
 }
 
