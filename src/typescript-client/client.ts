@@ -324,8 +324,8 @@ export class SvcClient<F extends object = AnyFeatures> {
   }
 
   /**
-   * A query without its inputs, as the schema of a table that is asked with `queryBulkArrow` has it:
-   * `schema.metadata.set("svc.query", client.arrowQuery({ outputs: ["user.name"] }))`.
+   * A query without its inputs, as the schema of a table that is asked with `queryBulkArrow` has
+   * it: `schema.metadata.set("svc.query", client.arrowQuery({ outputs: ["user.name"] }))`.
    */
   arrowQuery<O extends FeatureName<F>>(query: Omit<BulkQueryRequest<F, O>, "inputs" | keyof CallOptions>): string {
     const { inputs: _, ...rest } = this.#manyRows({ ...query, inputs: {} });
@@ -561,8 +561,8 @@ export function withoutErrors<R extends { readonly errors: readonly ErrorDetail[
 }
 
 /**
- * What an answer of `queryBulkArrow` says beside its columns, of the metadata of its schema: failures
- * with their rows, and what is known of the query.
+ * What an answer of `queryBulkArrow` says beside its columns, of the metadata of its schema:
+ * failures with their rows, and what is known of the query.
  */
 export function arrowFacts(metadata: ReadonlyMap<string, string>): { readonly errors: readonly ErrorDetail[]; readonly meta: QueryMeta } {
   const said = (name: string): unknown => JSON.parse(metadata.get(name) ?? "null");
