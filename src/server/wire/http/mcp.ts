@@ -2,9 +2,10 @@
  * `/mcp`: the Model Context Protocol over HTTP, for programs that no command line starts. Each POST
  * is one message, answered as JSON, or as a stream where the caller wants to hear of progress or of
  * changes; a GET is the stream of a client that began with a handshake. Nothing is kept of a
- * session but its name, which tells apart what its requests cancel, and what it follows. What a tool does is a call of a
- * method of this server with the credentials and the scope of the request, which goes through the
- * router as any other: permissions, bounds, the audit log and counters are those of the method.
+ * session but its name, which tells apart what its requests cancel, and what it follows. What a
+ * tool does is a call of a method of this server with the credentials and the scope of the request,
+ * which goes through the router as any other: permissions, bounds, the audit log and counters are
+ * those of the method.
  */
 
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
