@@ -18,6 +18,8 @@ const MOST_PROCESSES = 4_096;
 const DROPPED = ["NET_RAW", "MKNOD", "AUDIT_WRITE"];
 /** Engines leave out the second that they are asked to begin with. */
 const SINCE_MICROS = 1_000_000;
+/** An archive of no files. */
+const EMPTY_ARCHIVE = new Uint8Array(1024);
 /** Longest line of output; what is longer is cut. */
 const MAX_LINE = 16_384;
 
@@ -63,6 +65,19 @@ export function createDockerEngine(path: string): ContainerEngine {
 
     async start(id) {
       await api.call(`${of(id)}/start`, { method: "POST" });
+    },
+
+    async makeEmptyImage(name, signal) {
+      const query = { fromSrc: "-", repo: name };
+      const said = await api.text("/images/create", {
+        method: "POST",
+        query,
+        body: EMPTY_ARCHIVE,
+        contentType: "application/x-tar",
+        signal,
+      });
+      const fault = faultIn(said);
+      if (fault !== undefined) throw new Failure("unavailable", `The container engine at ${api.address} makes no image: ${fault}.`);
     },
 
     inspect,
@@ -111,7 +126,20 @@ export function createDockerEngine(path: string): ContainerEngine {
 
 /** The body that makes a container. */
 function creationOf(container: NewContainer): JsonObject {
-  const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, port } = container;
+  const {
+    arguments: args,
+    cpus,
+    entrypoint,
+    env,
+    hasNetwork,
+    image,
+    isOnHost = false,
+    isRestricted,
+    labels,
+    memoryBytes,
+    mounts,
+    port,
+  } = container;
   const exposed = port === undefined ? undefined : `${port}/tcp`;
   return {
     Image: image,
@@ -124,9 +152,9 @@ function creationOf(container: NewContainer): JsonObject {
       ...(memoryBytes !== undefined && { Memory: memoryBytes, MemorySwap: memoryBytes }),
       ...(cpus !== undefined && { NanoCpus: Math.round(cpus * 1e9) }),
       ...{ PidsLimit: MOST_PROCESSES, CapDrop: DROPPED, SecurityOpt: ["no-new-privileges"] },
-      ...(hasNetwork ? {} : { NetworkMode: "none" }),
+      ...(hasNetwork ? isOnHost && { NetworkMode: "host" } : { NetworkMode: "none" }),
       ...(exposed !== undefined && { PortBindings: { [exposed]: [{ HostIp: LOOPBACK, HostPort: "" }] } }),
-      Binds: mounts.map(({ path, source }) => `${source}:${path}`),
+      Binds: mounts.map(({ isReadOnly, path, source }) => `${source}:${path}${isReadOnly ? ":ro" : ""}`),
       ...(isRestricted && { Runtime: GVISOR }),
     },
   };
@@ -182,8 +210,14 @@ async function pull(api: DockerApi, image: string, signal: AbortSignal): Promise
     if (error instanceof Failure && error.kind !== "unavailable") throw missing(error.message.replace(/^[^:]*: |\.$/g, ""));
     throw error;
   }
+  const fault = faultIn(said);
+  if (fault !== undefined) throw missing(fault);
+}
+
+/** What went wrong, in the messages about the making of an image. */
+function faultIn(said: string): string | undefined {
   const fault = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(said)?.[1];
-  if (fault !== undefined) throw missing(wordsOf(JSON.parse(fault) as string));
+  return fault === undefined ? undefined : wordsOf(JSON.parse(fault) as string);
 }
 
 /** The lines of a container's output from a time on, in epoch microseconds. */
