@@ -4,12 +4,11 @@ import type { JsonObject } from "../../../domain/json-value.ts";
 import { isJsonObject } from "../../../domain/json-value.ts";
 import { Failure } from "../../failure.ts";
 import type { ContainerEngine, EngineContainer, EngineOutput, NewContainer } from "../container-engine.ts";
-import { createDockerApi, type DockerApi, wordsOf } from "./docker-api.ts";
+import { createDockerApi, type DockerApi, isGone, unlessGone, wordsOf } from "./docker-api.ts";
 import { startExec } from "./docker-exec.ts";
+import { dockerImages, pull } from "./docker-images.ts";
 import { OutputFrames } from "./output-frames.ts";
 
-/** Longest fetch of an image. */
-const PULL_MS = 600_000;
 const GVISOR = "runsc";
 const LOOPBACK = "127.0.0.1";
 /** Processes that a container may have at once. */
@@ -18,8 +17,6 @@ const MOST_PROCESSES = 4_096;
 const DROPPED = ["NET_RAW", "MKNOD", "AUDIT_WRITE"];
 /** Engines leave out the second that they are asked to begin with. */
 const SINCE_MICROS = 1_000_000;
-/** An archive of no files. */
-const EMPTY_ARCHIVE = new Uint8Array(1024);
 /** Longest line of output; what is longer is cut. */
 const MAX_LINE = 16_384;
 
@@ -36,6 +33,8 @@ export function createDockerEngine(path: string): ContainerEngine {
   };
 
   return {
+    ...dockerImages(api),
+
     async describe(signal) {
       const { Version = "", Components } = await api.json("/version", { signal });
       const isPodman = JSON.stringify(Components ?? "").includes("Podman");
@@ -65,19 +64,6 @@ export function createDockerEngine(path: string): ContainerEngine {
 
     async start(id) {
       await api.call(`${of(id)}/start`, { method: "POST" });
-    },
-
-    async makeEmptyImage(name, signal) {
-      const query = { fromSrc: "-", repo: name };
-      const said = await api.text("/images/create", {
-        method: "POST",
-        query,
-        body: EMPTY_ARCHIVE,
-        contentType: "application/x-tar",
-        signal,
-      });
-      const fault = faultIn(said);
-      if (fault !== undefined) throw new Failure("unavailable", `The container engine at ${api.address} makes no image: ${fault}.`);
     },
 
     inspect,
@@ -139,6 +125,7 @@ function creationOf(container: NewContainer): JsonObject {
     memoryBytes,
     mounts,
     port,
+    user,
   } = container;
   const exposed = port === undefined ? undefined : `${port}/tcp`;
   return {
@@ -147,6 +134,7 @@ function creationOf(container: NewContainer): JsonObject {
     ...((args.length > 0 || entrypoint.length > 0) && { Cmd: args }),
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     Labels: { ...labels },
+    ...(user !== undefined && { User: user }),
     ...(exposed !== undefined && { ExposedPorts: { [exposed]: {} } }),
     HostConfig: {
       ...(memoryBytes !== undefined && { Memory: memoryBytes, MemorySwap: memoryBytes }),
@@ -195,31 +183,6 @@ async function runtimeOf(api: DockerApi, path: string): Promise<unknown> {
   return OCIRuntime ?? (isJsonObject(HostConfig) ? HostConfig.Runtime : undefined);
 }
 
-/** Fetches an image. Rejects with Failure not_found in the engine's words. */
-async function pull(api: DockerApi, image: string, signal: AbortSignal): Promise<void> {
-  const missing = (words: string): Failure =>
-    new Failure("not_found", `There is no image '${image}', and it could not be fetched: ${words || "the engine does not say why"}.`, {
-      hint: "Check its name, or load it into the engine, for example with `podman pull` or `podman build`.",
-    });
-  const reference = /(?::[^/]+|@[^/]+)$/.test(image) ? image : `${image}:latest`;
-  let said = "";
-  try {
-    said = await api.text("/images/create", { method: "POST", query: { fromImage: reference }, signal, timeoutMs: PULL_MS });
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof Failure && error.kind !== "unavailable") throw missing(error.message.replace(/^[^:]*: |\.$/g, ""));
-    throw error;
-  }
-  const fault = faultIn(said);
-  if (fault !== undefined) throw missing(fault);
-}
-
-/** What went wrong, in the messages about the making of an image. */
-function faultIn(said: string): string | undefined {
-  const fault = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(said)?.[1];
-  return fault === undefined ? undefined : wordsOf(JSON.parse(fault) as string);
-}
-
 /** The lines of a container's output from a time on, in epoch microseconds. */
 async function* linesOf(body: AsyncIterable<Uint8Array>, from: number): AsyncIterable<EngineOutput> {
   const frames = new OutputFrames();
@@ -259,19 +222,4 @@ function openLine() {
     },
     rest: (): string => begun,
   };
-}
-
-/** Whether a call failed because there is no such thing. */
-function isGone(error: unknown): boolean {
-  return error instanceof Failure && error.kind === "not_found";
-}
-
-/** What a call gives, or undefined when there is no such thing. */
-async function unlessGone<T>(call: Promise<T>): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
 }
