@@ -47,17 +47,13 @@ export async function measureRecording(sandbox: Sandbox, rounds: number): Promis
       );
       await send({ ...load, requests: 10_000, concurrency: 4 });
       subjects[`${name}, recording ${recording}`] = () =>
-        onOneCpu(
-          [process.pid],
-          async () => {
-            const before = threadsMs(pid);
-            const { p50 } = await send({ ...load, requests: REQUESTS, concurrency: 1 });
-            await Bun.sleep(SETTLE_MS);
-            const after = threadsMs(pid);
-            return { answeredMs: p50, mainMs: (after.mainMs - before.mainMs) / REQUESTS, allMs: (after.allMs - before.allMs) / REQUESTS };
-          },
-          [pid],
-        );
+        onOneCpu([process.pid], async () => {
+          const before = threadsMs(pid);
+          const { p50 } = await send({ ...load, requests: REQUESTS, concurrency: 1 });
+          await Bun.sleep(SETTLE_MS);
+          const after = threadsMs(pid);
+          return { answeredMs: p50, mainMs: (after.mainMs - before.mainMs) / REQUESTS, allMs: (after.allMs - before.allMs) / REQUESTS };
+        }, [pid]);
     }
   const measured = await interleave(rounds * ROUNDS, subjects);
   const of = (name: string, figure: keyof Measured): number[] => (measured[name] ?? []).map((one) => one[figure]);
