@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from ._client.container_image import Image
 from ._client.errors import ClientError
+from ._client.image_builds import build_image
 from ._client.scaling_groups import ScalingGroupNotReady, find_group, is_deployed, put_group, wait_until_ready
 from ._client.session import Call
 from .client import SvcClient
@@ -115,7 +116,8 @@ class ScalingGroup:
         then everything is as before.
         """
         client = self._used()
-        wanted = {**self._wanted, "spec": {"image": self.image.base, **self._wanted["spec"]}}
+        image = client._run(build_image(self._call(client), self.image))
+        wanted = {**self._wanted, "spec": {"image": image, **self._wanted["spec"]}}
         if client._run(is_deployed(self._call(client), wanted)):
             return False
         for warning in client._run(put_group(client._calls.platform(self._environment, idempotent=False), wanted)):

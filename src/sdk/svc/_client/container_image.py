@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from dataclasses import dataclass
-from typing import Union
+from typing import Sequence, Union
 
 _MOST_PACKAGES = 500
 _MOST_LOCAL = 100
@@ -14,7 +14,7 @@ _MOST_LOCAL = 100
 _LONGEST = 1_000
 #: A requirement of pip by its name, with extras, versions and a marker; no option, file or address.
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[A-Za-z0-9._, -]*\])?\s*(?:[<>=!~(;][^\x00-\x1f\x7f]*)?\Z")
-_IN_IMAGE = re.compile(r"(?:/[^/\x00-\x1f\x7f]+)+\Z")
+_IN_IMAGE = re.compile(r"(?:/[A-Za-z0-9_.@+-]+)+\Z")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class LocalPath:
 class Image:
     """An image for containers: ``Image("docker.io/library/python:3.12-slim")``, as the server's
     container engine names it, and what is added to it. Each method returns another image; the server
-    builds it when it is deployed, and keeps it for the next time that the same is asked for.
+    builds it when it is deployed, and keeps it for the next time that the same is asked for. The folder
+    that all added files are in becomes the image's working folder.
 
         Image("docker.io/library/python:3.12-slim").pip_install("httpx>=0.27").add_local_dir("app", "/app")
     """
@@ -79,11 +80,20 @@ class Image:
     def _with(self, added: LocalPath) -> Image:
         if len(self.local_paths) >= _MOST_LOCAL:
             raise ValueError(f"an image is given at most {_MOST_LOCAL} files and folders; a folder brings all that is in it")
-        return Image(self.base, self.packages, (*self.local_paths, added))
+        paths = (*self.local_paths, added)
+        if working_folder(paths) == "/":
+            raise ValueError(f"the files of an image lie below one folder, such as '/app', and {added.remote!r} lies outside of that of the others")
+        return Image(self.base, self.packages, paths)
+
+
+def working_folder(paths: Sequence[LocalPath]) -> str:
+    """The folder of an image that all of some paths are in; empty without any."""
+    folders = [item.remote if item.is_folder else posixpath.dirname(item.remote) for item in paths]
+    return posixpath.commonpath(folders) if folders else ""
 
 
 def _in_image(path: str) -> str:
     plain = posixpath.normpath(path) if isinstance(path, str) else ""
     if not _IN_IMAGE.match(plain) or ".." in plain.split("/") or len(plain) > _LONGEST:
-        raise ValueError(f"a path in an image is absolute and below its root, such as '/app', not {path!r}")
+        raise ValueError(f"a path in an image is absolute and below its root, of letters, digits and '_.@+-', such as '/app', not {path!r}")
     return plain
