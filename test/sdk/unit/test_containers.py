@@ -18,6 +18,7 @@ class Images(unittest.TestCase):
         first = Image(BASE)
         second = first.pip_install("httpx>=0.27", "rich")
         self.assertEqual((first.packages, second.packages), ((), ("httpx>=0.27", "rich")))
+        self.assertEqual(len(first.pip_install("a[b,c] >=1.0,!=1.2.*", "d==1.0; python_version >= '3.10'", "e (<2)").packages), 3)
         self.assertEqual(second.pip_install("attrs").packages, ("httpx>=0.27", "rich", "attrs"))
         self.assertEqual(Image(BASE), first)
         self.assertNotEqual(first, second)
@@ -28,7 +29,7 @@ class Images(unittest.TestCase):
                 Image(wrong)
 
     def test_what_is_no_package(self):
-        for wrong in ("", "-r requirements.txt", "--index-url=http://x", "./local", "https://example.com/x.whl", "a\nb", "x" * 1_001):
+        for wrong in ("", "-r requirements.txt", "--index-url=http://x", "./local", "https://example.com/x.whl", "a\nb", "a\n", "a;${B}", "a>=1\\", "a @ file:///x", "x" * 1_001):
             with self.assertRaisesRegex(ValueError, "takes packages by name"):
                 Image(BASE).pip_install(wrong)
         with self.assertRaisesRegex(TypeError, "takes packages as texts"):

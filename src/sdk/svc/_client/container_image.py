@@ -13,7 +13,7 @@ _MOST_LOCAL = 100
 #: Longest text of a package or a path.
 _LONGEST = 1_000
 #: A requirement of pip by its name, with extras, versions and a marker; no option, file or address.
-_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[A-Za-z0-9._, -]*\])?\s*(?:[<>=!~(;][^\x00-\x1f\x7f]*)?\Z")
+_PACKAGE = re.compile(r"""[A-Za-z0-9][A-Za-z0-9._-]* *(?:\[[A-Za-z0-9._, -]*\])? *(?:[<>=!~(;][A-Za-z0-9 .,_<>=!~()*+;'"-]*)?\Z""")
 _IN_IMAGE = re.compile(r"(?:/[A-Za-z0-9_.@+-]+)+\Z")
 
 
