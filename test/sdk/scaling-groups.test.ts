@@ -1,6 +1,8 @@
 /** Scaling groups that are defined in Python, on a real Podman. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { ContainerService } from "../../gen/svc/v1/container_pb.ts";
 import { ScalingGroupService } from "../../gen/svc/v1/scaling_group_pb.ts";
 import { SecretService } from "../../gen/svc/v1/secret_pb.ts";
@@ -8,7 +10,9 @@ import { ServiceTokenService } from "../../gen/svc/v1/service_token_pb.ts";
 import { VolumeService } from "../../gen/svc/v1/volume_pb.ts";
 import { eventually } from "../harness/eventually.ts";
 import { BUSYBOX, lacksPodman, startPodman, type TestPodman } from "../harness/podman.ts";
+import { importPython, lacksPythonImage, PYTHON } from "../harness/python-image.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
+import { makeWheel } from "../server/images/wheel.ts";
 import { INTERPRETERS, SDK_ROOT } from "./interpreters.ts";
 
 const TEST_MS = 300_000;
@@ -22,15 +26,49 @@ def group(**options):
     return ScalingGroup(**{"image": Image("${BUSYBOX}"), "name": "site", "port": 8080, "entrypoint": ["sh", "-c", SERVE], **options})
 `;
 
+const WHEEL = "greeting-1.0-py3-none-any.whl";
+/** A program that answers with what its image has. */
+const SERVER = `
+import os
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from greet import WORD
+from greeting import NAME
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(f"{WORD} {NAME} of {', '.join(sorted(name for name in os.listdir() if name != '__pycache__'))}".encode())
+HTTPServer(("", 8080), Handler).serve_forever()
+`;
+
+function writeTree(folder: string, files: Readonly<Record<string, string>>): void {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+}
+
 describe.skipIf(lacksPodman())("with an engine", () => {
   const folder = new TempFolder();
   let podman: TestPodman;
   let server: TestServer;
+  let index: Bun.Server<undefined>;
 
   beforeAll(async () => {
     podman = await startPodman();
+    const wheel = await makeWheel("greeting", "1.0", 'NAME = "world"\n');
+    index = Bun.serve({
+      port: 0,
+      hostname: "0.0.0.0",
+      fetch({ url }) {
+        const { pathname } = new URL(url);
+        if (pathname === `/simple/greeting/${WHEEL}`) return new Response(wheel);
+        if (pathname !== "/simple/greeting/") return new Response("", { status: 404 });
+        return new Response(`<a href="${WHEEL}">${WHEEL}</a>`, { headers: { "content-type": "text/html" } });
+      },
+    });
+    const host = podman.podman("network", "inspect", "podman", "--format", "{{(index .Subnets 0).Gateway}}").trim();
+    const pip = { PIP_INDEX_URL: `http://${host}:${index.port}/simple`, PIP_TRUSTED_HOST: host, PIP_RETRIES: "0" };
     server = await TestServer.start(folder.path, {
-      env: { PATH: process.env.PATH, HOME: folder.path, SVC_CONTAINER_ENGINE: podman.address },
+      env: { PATH: process.env.PATH, HOME: folder.path, SVC_CONTAINER_ENGINE: podman.address, ...pip },
     });
     await server.client(VolumeService).createVolume({ name: "names" });
     const { container } = await runOnce("echo world > /data/name");
@@ -39,6 +77,7 @@ describe.skipIf(lacksPodman())("with an engine", () => {
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
     await podman?.[Symbol.asyncDispose]();
+    await index?.stop(true);
     folder[Symbol.dispose]();
   }, TEST_MS);
 
@@ -98,6 +137,35 @@ print(one.deploy(), one.wait_ready(), one.web_url)
       expect(failed).toBe(0);
       expect((await groups().getScalingGroup({ group: "site" })).group?.id).toBe(before?.id ?? "");
       await remove("site");
+    },
+    TEST_MS,
+  );
+
+  test.skipIf(lacksPythonImage())(
+    "an image has packages and files of this machine, and another file is another image",
+    async () => {
+      importPython(podman);
+      const app = join(folder.path, "app");
+      writeTree(app, { "greet.py": 'WORD = "hello"\n', ".gitignore": "*.log\n", "x.log": "", "main.py": SERVER });
+      const deploy = (): Promise<string> =>
+        python(`
+image = Image("${PYTHON}").pip_install("greeting==1.0").add_local_dir("app", "/srv/app")
+one = ScalingGroup(image, "built", port=8080, entrypoint=["python3", "main.py"])
+print(one.deploy(), one.wait_ready(), one.web_url)
+`);
+      const first = await deploy();
+      expect(first).toMatch(/^True None http:/);
+      const url = first.split(" ")[2] ?? "";
+      const said = async (): Promise<string> => (await fetch(url)).text();
+      expect(await said()).toBe("hello world of .gitignore, greet.py, main.py");
+      expect(await deploy()).toBe(`False None ${url}`);
+      writeTree(app, { "greet.py": 'WORD = "hi"\n' });
+      expect(await deploy()).toBe(`True None ${url}`);
+      await eventually(async () => (await said()).startsWith("hi world of"), "the new replica answers");
+      const broken = await python(`group(image=Image("${PYTHON}").pip_install("nothing-of-this-name")).deploy()`);
+      expect(broken).toContain("No matching distribution found for nothing-of-this-name");
+      expect((await groups().listScalingGroups({})).groups.map(({ name }) => name)).toEqual(["built"]);
+      await remove("built");
     },
     TEST_MS,
   );

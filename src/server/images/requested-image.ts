@@ -2,7 +2,6 @@
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { sizeText } from "../../domain/size.ts";
 import { Failure } from "../failure.ts";
 import { checkImageSpec, type ImageFile, type ImageSpec } from "./image-spec.ts";
 import type { Images } from "./images.ts";
@@ -77,6 +76,6 @@ function check({ files, packages, workdir }: RequestedImage): void {
     );
   if (files.length > MAX_FILES) refuse(`An image is given at most ${MAX_FILES} files, not ${files.length}.`);
   if (files.reduce((bytes, { content }) => bytes + content.length, 0) > MAX_BYTES)
-    refuse(`The files of an image that is asked for have at most ${sizeText(MAX_BYTES)} in all.`);
+    refuse(`The files of an image that is asked for have at most ${MAX_BYTES / 1024 / 1024} MiB in all.`);
   if (files.length > 0 && workdir === "") refuse("Files of an image lie in its working folder, and none is named.");
 }
