@@ -62,7 +62,7 @@ export interface ImagesOptions {
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names of images that are kept however old they are, because containers are still made of them. */
+  /** Names of images that stay however old they are: containers are still made of them. */
   readonly needed?: () => Promise<ReadonlySet<string>>;
   /** Most images that are kept; default: 40. */
   readonly mostKept?: number;

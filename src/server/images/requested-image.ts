@@ -1,4 +1,4 @@
-/** Images that callers ask for with files of their own, which are here for the time of the build. */
+/** Images that callers ask for with files of their own, which are here while one is built. */
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ const PACKAGE = /^[A-Za-z0-9][A-Za-z0-9._-]* *(?:\[[A-Za-z0-9._, -]*\])? *(?:[<>
 
 /**
  * Makes an image that is not there yet. Rejects with Failure.
- * @param folder where the files are while it is built; that of the images, which removes what is left
+ * @param folder where the files are meanwhile; that of the images, which removes what is left
  * @returns its name in the engine
  */
 export async function buildRequested(

@@ -1,4 +1,4 @@
-/** ImageBuildService: builds of virtual environments and of images, and images that are asked for. */
+/** ImageBuildService: builds of virtual environments and images, and images that are asked for. */
 
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
