@@ -785,6 +785,8 @@ export async function openParts({
       recorded: logs,
       journal: metadata.processes,
       keys: serverKeys().objects,
+      metrics,
+      groupNames: async () => (await scalingGroups.opened())?.names() ?? new Map(),
     });
   });
   const resumed = once(async () => (await containers()).resume());
@@ -795,7 +797,7 @@ export async function openParts({
       ...collections,
       containers: (await containers()).containers,
       environments: () => metadata.environments(),
-      ...{ sealer, node: node() },
+      ...{ sealer, node: node(), metrics, journal: metadata.processes },
       pace: options.groupIdleMs === undefined ? {} : { idleMs: options.groupIdleMs },
     });
     await groups.start();
