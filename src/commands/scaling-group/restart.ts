@@ -6,7 +6,8 @@ import { GROUP_FIELDS } from "./scaling-group-view.ts";
 
 export default defineCommand({
   summary: "Replace all replicas of a scaling group by new ones",
-  description: "The new ones answer before the old ones go, so that requests are lost by nobody. When the first one cannot be started, all stays.",
+  description:
+    "The new ones answer before the old ones go, so that requests are lost by nobody. When the first one cannot be started, all stays.",
   examples: ["svc scaling-group restart --name score"],
   needs: ["session"],
   flags: whichFlags,

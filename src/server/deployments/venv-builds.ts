@@ -26,12 +26,19 @@ export function venvBuildName({ deploymentId, venv }: Pick<WantedVenv, "deployme
   return `venv-${deploymentId.replace(/^dpl_/, "")}${venv === "" ? "" : `-${venv}`}`;
 }
 
+/** Where builds are recorded. */
+export interface VenvRecords {
+  readonly store: ImageBuildStore;
+  /** Told that what is recorded of a build has changed. */
+  readonly changed: () => void;
+}
+
 /**
  * Makes a virtual environment and records how. Rejects with the error of `make`. One that was made
  * for the deployment before is not recorded again.
  */
 export async function recordedVenv<T>(
-  store: ImageBuildStore,
+  { changed, store }: VenvRecords,
   wanted: WantedVenv,
   signal: AbortSignal,
   make: (observer: VenvObserver) => Promise<T>,
@@ -48,18 +55,19 @@ export async function recordedVenv<T>(
     timer = undefined;
     const gathered = lines;
     lines = [];
-    if (gathered.length > 0) writing = writing.then(() => store.addLines(environmentId, name, gathered, MAX_LINES));
+    if (gathered.length > 0) writing = writing.then(() => store.addLines(environmentId, name, gathered, MAX_LINES)).then(changed);
   };
   const end = async (phase: Exclude<ImageBuildPhase, "pending" | "running">, error = ""): Promise<void> => {
     flush();
     await writing;
     await store.move(environmentId, name, phase, error.slice(0, MAX_ERROR));
+    changed();
   };
   try {
     const result = await make({
       onFound(found) {
         made = MADE[found];
-        if (found === "installing") writing = writing.then(() => store.move(environmentId, name, "running"));
+        if (found === "installing") writing = writing.then(() => store.move(environmentId, name, "running")).then(changed);
       },
       onLine(line) {
         lines.push(line.slice(0, MAX_LINE));

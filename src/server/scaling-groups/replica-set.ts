@@ -398,13 +398,16 @@ export class ReplicaSet {
   #decide(): void {
     const { now, pace } = this.#parts;
     const { bounds } = this.#group.content;
-    if (this.#wanted === 0 && this.#waiting.size === 0) return this.#want(bounds.minReplicas, "by its bounds");
+    if (this.#wanted === 0 && this.#waiting.size === 0) {
+      this.#want(bounds.minReplicas, "by its bounds");
+      return;
+    }
     const isUsed = this.#waiting.size > 0 || [...this.#replicas.values()].some(({ inFlight }) => inFlight > 0);
     if (isUsed) this.#usedAt = now();
     const isIdle = bounds.minReplicas === 0 && now() - this.#usedAt >= pace.idleMs;
     if (isIdle) this.#failures = 0;
-    if (isIdle) return this.#want(0, "because nobody asked");
-    this.#want(wantedByLoad(this.#measures, bounds, Math.max(this.#wanted, 1), now()), "by the load");
+    if (isIdle) this.#want(0, "because nobody asked");
+    else this.#want(wantedByLoad(this.#measures, bounds, Math.max(this.#wanted, 1), now()), "by the load");
   }
 
   /** Changes how many replicas there should be. @param why completes a sentence */

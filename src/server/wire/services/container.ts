@@ -57,7 +57,9 @@ export function register(router: ConnectRouter, platform: Platform): void {
     },
 
     async stopContainer({ container }, context) {
-      return { container: await message(await (await containers()).stop((await environmentOf(context)).id, named(container), ""), context) };
+      return {
+        container: await message(await (await containers()).stop((await environmentOf(context)).id, named(container), ""), context),
+      };
     },
   });
 }
