@@ -19,25 +19,25 @@ const COLUMNS: readonly Column<ScalingGroupJson>[] = [
   {
     name: "name",
     title: "Scaling group",
-    width: "13rem",
+    width: "11rem",
     cell: ({ name = "" }) => (
       <a class="name" href={href("scalingGroup", { name })}>
         {escapeControls(name)}
       </a>
     ),
   },
-  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="SCALING_GROUP_STATUS_" /> },
+  { name: "status", title: "State", width: "6.5rem", cell: ({ status }) => <State of={status} prefix="SCALING_GROUP_STATUS_" /> },
   {
     name: "replicas",
     title: "Ready",
-    width: "6rem",
+    width: "5.5rem",
     isNumber: true,
     cell: ({ readyReplicas = 0, wantedReplicas = 0 }) => `${readyReplicas} of ${wantedReplicas}`,
   },
-  { name: "bounds", title: "Bounds", width: "8rem", cell: ({ bounds = {} }) => boundsText(bounds) },
-  { name: "image", title: "Image", width: "13rem", cell: ({ spec }) => <ImageName image={spec?.image ?? ""} /> },
-  { name: "address", title: "Address", width: "9.5rem", cell: ({ url = "" }) => url !== "" && <ExternalLink address={url} /> },
-  { name: "created", title: "Created", width: "7.5rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: "bounds", title: "Bounds", width: "6rem", cell: ({ bounds = {} }) => boundsText(bounds) },
+  { name: "image", title: "Image", width: "12.5rem", cell: ({ spec }) => <ImageName image={spec?.image ?? ""} /> },
+  { name: "address", title: "Address", width: "15.5rem", cell: ({ url = "" }) => url !== "" && <ExternalLink address={url} /> },
+  { name: "created", title: "Created", width: "7rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
 /** Containers of one kind, as many as their load asks for. */

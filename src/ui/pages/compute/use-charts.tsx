@@ -16,7 +16,7 @@ export function UseCharts({ of }: { readonly of: UseOf }) {
       <div class="board">
         {of.label === "group" && (
           <MetricChart
-            label="Replicas"
+            label="Number of replicas"
             expressions={[
               ["ready", replicasExpression(of.name, "ready")],
               ["wanted", replicasExpression(of.name, "wanted")],

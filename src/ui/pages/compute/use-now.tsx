@@ -3,7 +3,6 @@ import type { MetricSeriesJson } from "../../../../gen/svc/v1/metric_pb.ts";
 import { useAnswer } from "../../api/load.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Bytes } from "../../parts/bytes.tsx";
-import { figureText } from "../../parts/figure-text.ts";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import type { Column } from "../../parts/window-table.tsx";
 import { valuesOf } from "../define/last-hour.ts";
@@ -39,7 +38,14 @@ interface Using {
 /** Processors that are in use now, beside their last hour. */
 function ProcessorsNow({ name = "", recent, use }: Using & { readonly recent: RecentUse }) {
   if (!use) return null;
-  return <Now figure={figureText(Number(use.processors ?? 0))} label="Processors in the last hour" of={recent.processors} name={name} />;
+  return (
+    <Now
+      figure={use.processors === undefined ? "" : Number(use.processors).toFixed(2)}
+      label="Processors in the last hour"
+      of={recent.processors}
+      name={name}
+    />
+  );
 }
 
 /** Memory that is in use now, beside its last hour. */
@@ -79,7 +85,7 @@ export function useFact({ use }: Using) {
   const { memoryBytes = "0", processors } = use;
   return (
     <>
-      {processors !== undefined && `${figureText(Number(processors))} processors, `}
+      {processors !== undefined && `${Number(processors).toFixed(2)} processors, `}
       <Bytes count={Number(memoryBytes)} /> of memory
     </>
   );

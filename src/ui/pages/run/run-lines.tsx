@@ -41,7 +41,7 @@ export function RunLines({ ids, createdAt, endedAt }: LinesParts) {
           ) : (
             <>
               <LogLines lines={keyed(lines)} />
-              <p>
+              <p class="after-lines">
                 <a class="button" href={addressOf("logs", {}, { ...scope.value, query })}>
                   Search and follow its lines
                 </a>
