@@ -69,7 +69,7 @@ export function FunctionCall({ version }: { readonly version: FunctionVersionJso
           Call
         </button>
       </form>
-      <div role="status">
+      <div role="status" class="after-lines">
         {isBusy.value && <p class="dim">It runs.</p>}
         {answer.value && <Answer answer={answer.value} />}
       </div>

@@ -39,30 +39,39 @@ export default function ComputeFunction({ place }: PageProps<"function">) {
             <Definition version={shownOf(rows)} />
             <h2>Versions</h2>
             <WindowTable label="Versions" columns={VERSION_COLUMNS} rows={rows} keyOf={({ id = "" }) => id} />
-            <FunctionCall key={shownOf(rows).id} version={shownOf(rows)} />
-            <h2>Calls</h2>
-            <Range />
-            <div class="board">
-              <MetricChart
-                label="Calls"
-                expressions={[
-                  ["calls", functionMetric("sum", "resolver.count", name)],
-                  ["failed", functionMetric("sum", "resolver.errors", name)],
-                ]}
-              />
-              <MetricChart
-                label="How long they took"
-                expressions={[
-                  ["median", functionMetric("p50", "resolver.latency", name)],
-                  ["p99", functionMetric("p99", "resolver.latency", name)],
-                ]}
-              />
-            </div>
           </>
         )}
       </Paged>
+      {pages.rows.length > 0 && <Calls version={shownOf(pages.rows)} name={name} />}
       <KeptCalls name={name} />
     </Page>
+  );
+}
+
+/** Calls the version that the page is about, and how the calls of all versions went. */
+function Calls({ name, version }: { readonly name: string; readonly version: FunctionVersionJson }) {
+  return (
+    <>
+      <FunctionCall key={version.id} version={version} />
+      <h2>Calls</h2>
+      <Range />
+      <div class="board">
+        <MetricChart
+          label="Calls"
+          expressions={[
+            ["calls", functionMetric("sum", "resolver.count", name)],
+            ["failed", functionMetric("sum", "resolver.errors", name)],
+          ]}
+        />
+        <MetricChart
+          label="How long they took"
+          expressions={[
+            ["median", functionMetric("p50", "resolver.latency", name)],
+            ["p99", functionMetric("p99", "resolver.latency", name)],
+          ]}
+        />
+      </div>
+    </>
   );
 }
 
