@@ -20,6 +20,8 @@ export interface ContainerCapabilities {
   readonly volumes: Volumes;
   /** What containers and sandboxes used when they were last measured. */
   readonly uses: ContainerUses;
+  /** The engine. Throws Failure failed_precondition when there is none, with what to install. */
+  engine(): ContainerEngine;
   /** Whether there is an engine, or where one would be. */
   hasEngine(): boolean;
   /** Which engine it is. Rejects with Failure when there is none, or it does not answer. */
@@ -75,6 +77,7 @@ export function createContainerCapabilities(
     sandboxes,
     volumes,
     uses,
+    engine,
     hasEngine: () => engineSocket(env, home) !== undefined,
     describeEngine: async (signal) => engine().describe(signal),
     async resume() {
