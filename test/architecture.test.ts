@@ -258,9 +258,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   benchmarks: ["access", "datasets", "deployments", "documents", "jobs", "stores", "tables", "thread", "webhooks"],
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells"],
-  containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "secrets", "shells", "stores"],
+  containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "metrics", "secrets", "shells", "stores"],
   images: ["containers", "deployments", "engines", "stores"],
-  "scaling-groups": ["access", "containers", "documents", "http1", "http2", "nodes", "stores"],
+  "scaling-groups": ["access", "containers", "documents", "http1", "http2", "jobs", "metrics", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [
     "access",

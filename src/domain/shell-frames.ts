@@ -18,7 +18,7 @@ export function offeredProtocols(headers: Readonly<Record<string, string>>): str
   return [SHELL_PROTOCOL, ...Object.entries(headers).map(([name, value]) => `${name}.${value}`)];
 }
 
-/** The headers of a page that stand in the protocols which it offers; undefined when none of it does. */
+/** The headers of a page that stand in the protocols which it offers; undefined when none does. */
 export function headersOffered(protocols: string): Readonly<Record<string, string>> | undefined {
   const all = protocols.split(",").map((protocol) => protocol.trim());
   if (!all.includes(SHELL_PROTOCOL)) return undefined;

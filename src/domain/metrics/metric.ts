@@ -40,7 +40,8 @@ const APP_LABELS = ["name", "service", "unit", "attributes"] as const;
  * Metrics by name. `operation` of resolvers is `online`, `offline`, `run`, `sink` or `function`, of
  * which `resolver` is the name; `deployment` is an id, or its tag where it has one. Metrics of
  * applications are told apart by the label `name`; their attributes are one label, as `a=1,b=2`.
- * `container` is a name, `kind` is `container` or `sandbox`, `group` is the name of a scaling group.
+ * `container` is a name, its `kind` is `container` or `sandbox`, and `group` is the name of a
+ * scaling group.
  */
 export const METRICS = {
   "query.count": { kind: "counter", unit: "one", labels: QUERY_LABELS, summary: "Queries" },

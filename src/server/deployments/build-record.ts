@@ -20,7 +20,10 @@ export interface BuildRecord {
   end(phase: Exclude<ImageBuildPhase, "pending" | "running">, error?: string): Promise<void>;
 }
 
-/** Makes the record of a build that has begun. @param changed told that what is stored of it has changed */
+/**
+ * Makes the record of a build that has begun.
+ * @param changed told that what is stored of it has changed
+ */
 export function buildRecord(store: ImageBuildStore, environmentId: string, name: string, changed: () => void): BuildRecord {
   let lines: string[] = [];
   let writing: Promise<unknown> = Promise.resolve();

@@ -60,7 +60,7 @@ export interface ScalingGroups extends Resealing {
   list(environmentId: string): Promise<KnownGroup[]>;
   /** Changes the bounds of a group; what is undefined stays. Rejects with Failure. */
   scale(environmentId: string, idOrName: string, bounds: Partial<Bounds>): Promise<KnownGroup>;
-  /** Replaces all replicas by new ones of the same kind. Rejects with Failure; then all is as before. */
+  /** Puts new replicas in the place of all. Rejects with Failure; then all is as before. */
   restart(environmentId: string, idOrName: string): Promise<KnownGroup>;
   /**
    * Deletes a group and ends its replicas; returns it as it was. Rejects with Failure not_found.

@@ -8,7 +8,7 @@ import { flatScale, loneValues } from "./value-scale.ts";
 
 const HEIGHT = 200;
 const COLOURS = 5;
-/** Pixels from one mark of the time's scale to the next at least, and where marks have milliseconds. */
+/** Pixels between marks of the time's scale at least, and where marks have milliseconds. */
 const TIME_SPACE = 64;
 const FINE_TIME_SPACE = 96;
 /** Seconds below which a scale may have such marks. */

@@ -54,7 +54,10 @@ export function RunLines({ ids, createdAt, endedAt }: LinesParts) {
   );
 }
 
-/** Lines with keys that stay theirs when newer ones come: their times, numbered from the oldest of each. */
+/**
+ * Lines with keys that stay theirs when newer ones come: their times, numbered from the oldest of
+ * each.
+ */
 function keyed(newestFirst: readonly LogLineJson[]): readonly KeptLine[] {
   const counts = new Map<string, number>();
   return newestFirst
