@@ -69,7 +69,7 @@ export interface ReplicaSetParts {
   /** Milliseconds. */
   readonly now: () => number;
   readonly log: Log;
-  /** Told that something changed which people see of a group, and what happened, if it is of note. */
+  /** Told that what people see of a group has changed, and what happened, if it is of note. */
   readonly note: (group: Group, event?: GroupEvent) => void;
 }
 
