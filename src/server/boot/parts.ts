@@ -795,6 +795,7 @@ export async function openParts({
   const imagesFolder = directory.file(join("tmp", "images"));
   const images = once(async () => {
     const { createImages } = await import("../images/images.ts");
+    const { GROUPS, imagesOfGroups } = await import("../scaling-groups/group-records.ts");
     const { engine } = await containers();
     const known = await deployments();
     return createImages({
@@ -802,6 +803,7 @@ export async function openParts({
       builds: metadata.imageBuilds,
       halted: (environmentId) => known.halted(environmentId),
       changed: (environmentId) => noteChange(bus, "deployments", environmentId),
+      needed: async () => imagesOfGroups(await metadata.documents.list(GROUPS.kind)),
     });
   });
   const resumed = once(async () => (await containers()).resume());
