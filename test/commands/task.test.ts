@@ -144,7 +144,7 @@ test.each([
   [["x.py", "--skip-apply"], "--skip-apply needs --branch"],
   [["x.py", "--arg", "a", "--args-file", "f"], "--arg and --args-file do not go together"],
   [["x.py", "--args-file", "f", "--watch"], "--watch follows one task"],
-  [["x.py", "--resource-group", "big"], "--resource-group is not supported"],
+  [["scripts/work.py", "--resource-group", "big"], "The environment has no resource group 'big'.\n\nIt has default;"],
   [["x.py", "--max-retries", "21"], "--max-retries takes 0 to 20"],
 ])("%j is a wrong command line", async (words, message) => {
   const { exitCode, stderr } = await svc("task/run", ...words);
