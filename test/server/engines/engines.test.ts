@@ -16,6 +16,11 @@ if (!lacksPodman())
       engine: createDockerEngine(podman.address.slice("unix://".length)),
       image: BUSYBOX,
       containers: podman.containers,
+      builds: () =>
+        podman
+          .podman("ps", "--all", "--external", "--filter", "status=unknown", "--quiet")
+          .split("\n")
+          .filter((id) => id !== ""),
       close: async () => podman[Symbol.asyncDispose](),
     };
   });
