@@ -1,6 +1,6 @@
 /**
- * How a resource group runs its tasks: the settings of its service `task`. Other settings that stand
- * there are kept, and mean nothing to this server.
+ * How a resource group runs its tasks: the settings of its service `task`. Other settings that
+ * stand there are kept, and mean nothing to this server.
  */
 
 import { variablesProblem } from "./environment-variables.ts";

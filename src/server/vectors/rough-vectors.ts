@@ -1,6 +1,6 @@
 /**
- * Vectors in a byte for each element, of which a processor multiplies sixteen at a step. What such a
- * copy says of a product is off by no more than a bound that is known of each vector, so a search
+ * Vectors in a byte for each element, of which a processor multiplies sixteen at a step. What such
+ * a copy says of a product is off by no more than a bound that is known of each vector, so a search
  * looks at the vector itself only where that could count, and its answer stays the exact one.
  *
  * A vector x is kept as steps q of a length s, taken from a centre that all vectors share:
@@ -20,7 +20,9 @@ const MOST_STEPS = 127;
 /** Fewest steps of a vector that is searched for: with fewer, more is looked at than left out. */
 const FEWEST_WANTED_STEPS = 256;
 const LARGEST_NUMBER = 2 ** 31 - 1;
-/** Part of the product of two lengths by which sums of 64 bits are off at most, with much to spare. */
+/**
+ * Part of the product of two lengths by which sums of 64 bits are off at most, with much to spare.
+ */
 const ROUNDING = 1e-9;
 /** What is added to lengths, for the squares that are too small to count. */
 const TINY = 1e-140;
@@ -45,7 +47,9 @@ export class RoughVectors {
   readonly #centreLength: number;
   readonly #memory: WebAssembly.Memory;
   readonly #dots: DotExports["dots"];
-  /** Where the first block begins; before it are the vector that is searched for and the products. */
+  /**
+   * Where the first block begins; before it are the vector that is searched for and the products.
+   */
   readonly #base: number;
   /** For each place the length of a step, that of the steps together, and of what they leave. */
   readonly #steps: Float64Array[] = [];
