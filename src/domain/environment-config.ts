@@ -9,7 +9,7 @@ import { variablesProblem } from "./environment-variables.ts";
 import { asJson, isJsonObject, type Json, type JsonObject, jsonObject, member } from "./json-value.ts";
 import { escapeControls } from "./name.ts";
 import { quantityValue } from "./quantity.ts";
-import { TASK_SERVICE, taskServiceProblem } from "./task-service.ts";
+import { taskServiceProblem } from "./task-service.ts";
 
 /** The places of an environment's objects: URIs of object stores. */
 export const BUCKETS = ["dataset_bucket", "plan_stages_bucket", "source_bundle_bucket", "model_registry_bucket"] as const;
@@ -212,8 +212,7 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
 };
 
 function checkSpecs(value: Json, key: string): void {
-  const own = member(objectAt(value, key), "services");
-  if (own !== undefined && isJsonObject(own)) checkServices(own, `${key}.services`);
+  checkTasks(objectAt(value, key), key);
   const groups = member(value as JsonObject, "resource_groups");
   if (groups === undefined) return;
   if (!Array.isArray(groups)) throw new ConfigInvalid(`${key}.resource_groups: expected a list`);
@@ -229,14 +228,14 @@ function checkSpecs(value: Json, key: string): void {
     const services = member(group as JsonObject, "services");
     if (services === undefined) return;
     for (const [service, settings] of Object.entries(objectAt(services, `${at}.services`))) objectAt(settings, `${at}.services.${service}`);
-    checkServices(services as JsonObject, `${at}.services`);
+    checkTasks(group as JsonObject, at);
   });
 }
 
-/** Throws ConfigInvalid for settings of services that this server acts on. */
-function checkServices(services: JsonObject, key: string): void {
-  const task = member(services, TASK_SERVICE);
-  if (task !== undefined) throwAt(taskServiceProblem(objectAt(task, `${key}.${TASK_SERVICE}`), `${key}.${TASK_SERVICE}`));
+/** Throws ConfigInvalid for settings of tasks that this server cannot act on. */
+function checkTasks(group: JsonObject, key: string): void {
+  const problem = taskServiceProblem(group);
+  throwAt(problem && `${key}.${problem}`);
 }
 
 function throwAt(problem: string | undefined): void {

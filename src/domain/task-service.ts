@@ -27,11 +27,10 @@ export const MOST_AT_ONCE = 16;
 const LEAST_MEMORY = 256 * 1024 ** 2;
 const MAX_VENV = 100;
 
-/** The settings of a group's service, which were checked. */
+/** The settings of a group, which has no problem. */
 export function taskService(group: JsonObject): TaskService {
-  const services = member(group, "services");
-  const settings = isJsonObject(services) ? member(services, TASK_SERVICE) : undefined;
-  if (!isJsonObject(settings)) return { atOnce: undefined, memoryLimitBytes: undefined, venv: "", variables: {} };
+  const settings = settingsOf(group) as JsonObject | undefined;
+  if (settings === undefined) return { atOnce: undefined, memoryLimitBytes: undefined, venv: "", variables: {} };
   const limit = memoryLimit(settings);
   return {
     atOnce: member(settings, "replicas") as number | undefined,
@@ -48,8 +47,12 @@ export function withoutTaskService({ resource_group_name: _, services, ...others
   return Object.keys(rest).length === 0 ? others : { ...others, services: rest };
 }
 
-/** What is wrong with the settings, with the key of each; undefined when nothing is. */
-export function taskServiceProblem(settings: JsonObject, key: string): string | undefined {
+/** What is wrong with the settings of a group, with its key; undefined when nothing is. */
+export function taskServiceProblem(group: JsonObject): string | undefined {
+  const settings = settingsOf(group);
+  const key = `services.${TASK_SERVICE}`;
+  if (settings === undefined) return undefined;
+  if (!isJsonObject(settings)) return `${key}: expected keys and values`;
   const replicas = member(settings, "replicas");
   if (replicas !== undefined && !(Number.isInteger(replicas) && (replicas as number) >= 1 && (replicas as number) <= MOST_AT_ONCE))
     return `${key}.replicas: expected the number of tasks that run at once, 1 to ${MOST_AT_ONCE}`;
@@ -62,6 +65,11 @@ export function taskServiceProblem(settings: JsonObject, key: string): string | 
     return `${key}.venv: expected the name of a venv of svc.yaml`;
   const variables = member(settings, "additional_env_vars");
   return variables === undefined ? undefined : variablesProblem(variables, `${key}.additional_env_vars`);
+}
+
+function settingsOf(group: JsonObject): Json | undefined {
+  const services = member(group, "services");
+  return isJsonObject(services) ? member(services, TASK_SERVICE) : undefined;
 }
 
 function memoryLimit(settings: JsonObject): Json | undefined {

@@ -6,7 +6,7 @@ import ast
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Iterable, Optional, Union
+from typing import Any, Iterable, Mapping, Optional, Union
 
 from .._analysis.class_rules import check_class
 from .._analysis.expression_reader import ExpressionReader, Unreadable, Written, resolve_expressions
@@ -71,11 +71,12 @@ def _feature_of(feature: Any, offline: bool) -> FeatureReference:
 
 def _root_of(asked: Expression, input: Any, on: Optional[type]) -> FeatureClass:
     """The class of whose rows an expression is: the one that is named, else that of the input."""
-    given = [on] if on is not None else [type(input)] if not isinstance(input, dict) else []
+    is_mapping = isinstance(input, Mapping)
+    given: list[Any] = [on] if on is not None else [] if is_mapping else [type(input)]
     named: list[Optional[FeatureClass]] = [vars(item).get("__svc_features__") if isinstance(item, type) else None for item in given]
     if on is not None and named == [None]:
         raise TypeError(f"on= is the feature class whose row `_` is, not {on!r}")
-    if isinstance(input, dict) and on is None:
+    if is_mapping and on is None:
         named = [feature._svc_root for feature in input if isinstance(feature, FeatureReference)]
     roots = [item for item in dict.fromkeys(named) if item is not None]
     if len(roots) == 1:
