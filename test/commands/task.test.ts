@@ -133,7 +133,7 @@ test("on a branch the project is deployed first, unless that is skipped", async 
 
 test("a resource group that there is not is refused with those that there are", async () => {
   const { exitCode, stderr } = await svc("task/run", "scripts/work.py::greet", "--arg", "Ada", "--resource-group", "big");
-  expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/The environment has no resource group 'big'\.[^]*It has default;/)]);
+  expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/The environment has no resource group 'big'\.[\s\S]*It has default;/)]);
 });
 
 test("a profile is a table, or a file for flame graphs", async () => {
