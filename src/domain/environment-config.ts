@@ -5,9 +5,11 @@
 
 import { didYouMean } from "./closest.ts";
 import { parseDuration } from "./duration.ts";
+import { variablesProblem } from "./environment-variables.ts";
 import { asJson, isJsonObject, type Json, type JsonObject, jsonObject, member } from "./json-value.ts";
 import { escapeControls } from "./name.ts";
 import { quantityValue } from "./quantity.ts";
+import { taskServiceProblem } from "./task-service.ts";
 
 /** The places of an environment's objects: URIs of object stores. */
 export const BUCKETS = ["dataset_bucket", "plan_stages_bucket", "source_bundle_bucket", "model_registry_bucket"] as const;
@@ -57,7 +59,10 @@ export const NO_CONFIG: EnvironmentConfig = {
   history_max_size: "",
 };
 
-/** The keys whose values this server acts on; the others are recorded and returned. */
+/**
+ * The keys whose values this server acts on; the others are recorded and returned, but for the
+ * service `task` of resource groups.
+ */
 export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = [
   "additional_env_vars",
   "labels",
@@ -80,7 +85,6 @@ export interface ConfigChange {
   readonly config: Partial<EnvironmentConfig>;
 }
 
-const MAX_VARIABLES = 500;
 const MAX_REPOSITORIES = 100;
 const MAX_TEXT = 4_096;
 const MAX_LABELS = 50;
@@ -149,16 +153,7 @@ const LABEL_KEY = new RegExp(`^[A-Za-z][A-Za-z0-9._/-]{0,${MAX_LABEL - 1}}$`);
 
 const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string) => void>> = {
   specs_config: checkSpecs,
-  additional_env_vars(value, key) {
-    const variables = Object.entries(objectAt(value, key));
-    if (variables.length > MAX_VARIABLES) throw new ConfigInvalid(`${key}: there are at most ${MAX_VARIABLES}`);
-    for (const [name, text] of variables) {
-      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new ConfigInvalid(`${key}: '${name}' is no name of an environment variable`);
-      if (isReserved(name)) throw new ConfigInvalid(`${key}.${name}: the server sets this variable itself`);
-      textAt(text, `${key}.${name}`, 32_768);
-      if ((text as string).includes("\0")) throw new ConfigInvalid(`${key}.${name}: has a NUL character`);
-    }
-  },
+  additional_env_vars: (value, key) => throwAt(variablesProblem(value, key)),
   private_pip_repositories(value, key) {
     if (!Array.isArray(value)) throw new ConfigInvalid(`${key}: expected a list of URLs`);
     if (value.length > MAX_REPOSITORIES) throw new ConfigInvalid(`${key}: there are at most ${MAX_REPOSITORIES}`);
@@ -216,15 +211,9 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
   },
 };
 
-/**
- * Whether a name is one that the server or Python itself reads: with those, settings would be code.
- */
-function isReserved(name: string): boolean {
-  return /^(?:SVC_|LD_|DYLD_|PYTHON)/i.test(name) || ["PATH", "HOME", "TARGET_ROOT", "SYSTEMROOT"].includes(name.toUpperCase());
-}
-
 function checkSpecs(value: Json, key: string): void {
-  const groups = member(objectAt(value, key), "resource_groups");
+  checkTasks(objectAt(value, key), key);
+  const groups = member(value as JsonObject, "resource_groups");
   if (groups === undefined) return;
   if (!Array.isArray(groups)) throw new ConfigInvalid(`${key}.resource_groups: expected a list`);
   const names = new Set<Json | undefined>();
@@ -239,7 +228,18 @@ function checkSpecs(value: Json, key: string): void {
     const services = member(group as JsonObject, "services");
     if (services === undefined) return;
     for (const [service, settings] of Object.entries(objectAt(services, `${at}.services`))) objectAt(settings, `${at}.services.${service}`);
+    checkTasks(group as JsonObject, at);
   });
+}
+
+/** Throws ConfigInvalid for settings of tasks that this server cannot act on. */
+function checkTasks(group: JsonObject, key: string): void {
+  const problem = taskServiceProblem(group);
+  throwAt(problem && `${key}.${problem}`);
+}
+
+function throwAt(problem: string | undefined): void {
+  if (problem !== undefined) throw new ConfigInvalid(problem);
 }
 
 function objectAt(value: Json, key: string): JsonObject {

@@ -641,10 +641,12 @@ export async function openParts({
     ]);
     const folder = directory.file("tasks");
     await rm(folder, { recursive: true, force: true });
+    const kept = await configurations();
     return createTasks({
       metadata,
       deployments: await deployments(),
-      protection: (await configurations()).protection,
+      protection: kept.protection,
+      specs: async (environmentId) => (await kept.get(environmentId)).config.specs_config,
       sources: createSourceFiles(objects),
       processes: await processes(),
       logs: logRecorder,
