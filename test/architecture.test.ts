@@ -259,7 +259,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells"],
   containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "secrets", "shells", "stores"],
-  images: ["containers", "deployments", "engines", "stores"],
+  images: ["containers", "deployments", "engines", "python", "stores"],
   "scaling-groups": ["access", "containers", "documents", "http1", "http2", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [
