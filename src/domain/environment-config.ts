@@ -46,7 +46,7 @@ export interface EnvironmentConfig {
 
 /** The containers in which the workers of deployments run. What is empty is not limited. */
 export interface WorkerContainer {
-  /** Image that requirements are added to; empty = workers are processes of the server's machine. */
+  /** Image that requirements are added to; empty = workers are processes beside the server. */
   readonly image: string;
   /** Most memory, such as `512Mi`. */
   readonly memory: string;
@@ -234,7 +234,8 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
     const { cpu = "", image = "", memory = "", network = false } = given;
     if (image === "" && (cpu !== "" || memory !== "" || network))
       throw new ConfigInvalid(`${key}: names no image in which Python is, such as python:3.12-slim`);
-    if (image !== "" && !/^\w[\w.:/@+-]*$/.test(image as string)) throw new ConfigInvalid(`${key}.image: expected an image such as python:3.12-slim`);
+    if (image !== "" && !/^\w[\w.:/@+-]*$/.test(image as string))
+      throw new ConfigInvalid(`${key}.image: expected an image such as python:3.12-slim`);
     const bytes = quantityValue(memory as string);
     if (memory !== "" && !(bytes !== undefined && bytes >= LEAST_WORKER_MEMORY))
       throw new ConfigInvalid(`${key}.memory: expected at least 32Mi, such as 512Mi`);

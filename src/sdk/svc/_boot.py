@@ -44,7 +44,7 @@ def fork_child(keeps_term: bool) -> None:
         return
     signal.signal(signal.SIGTERM, signal.SIG_IGN if keeps_term else lambda *_: _end(child))
     is_first = os.getpid() == 1
-    # The group is sent it to make the child say where it is; a container only reaches its first process.
+    # The group is sent it to make the child say where it is; of a container only the first process.
     signal.signal(signal.SIGABRT, (lambda *_: os.kill(child, signal.SIGABRT)) if is_first else signal.SIG_IGN)
     mode = os.fstat(0).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):

@@ -13,8 +13,8 @@ import { type Graph, GraphSchema, type Resolver } from "../../../gen/svc/v1/grap
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
-import { isError } from "../../domain/finding.ts";
 import type { WorkerContainer } from "../../domain/environment-config.ts";
+import { isError } from "../../domain/finding.ts";
 import type { GraphDecoder } from "../../domain/graph-bytes.ts";
 import { resolversIn } from "../../domain/graph-diff.ts";
 import { isInEnvironment } from "../../domain/in-environment.ts";

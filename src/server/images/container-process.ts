@@ -7,8 +7,7 @@ import type { ContainerEngine, EngineContainer, NewContainer } from "../engines/
 import type { Launch, LaunchEnd } from "../python/launch.ts";
 
 /** What such containers have in common. */
-export interface ContainerPlace
-  extends Pick<NewContainer, "image" | "labels" | "cpus" | "memoryBytes" | "hasNetwork"> {
+export interface ContainerPlace extends Pick<NewContainer, "image" | "labels" | "cpus" | "memoryBytes" | "hasNetwork"> {
   readonly engine: ContainerEngine;
   /** The limit of memory as people wrote it; empty = none. */
   readonly memory: string;
@@ -25,7 +24,10 @@ export function launchIn(place: ContainerPlace): Launch {
     const stdout = openStream();
     const stderr = openStream();
     const killed = new AbortController();
-    const mounts = [...reads.map((source) => ({ source, path: source, isReadOnly: true })), ...writes.map((source) => ({ source, path: source }))];
+    const mounts = [
+      ...reads.map((source) => ({ source, path: source, isReadOnly: true })),
+      ...writes.map((source) => ({ source, path: source })),
+    ];
     let id: string | undefined;
 
     const live = async (): Promise<LaunchEnd> => {
@@ -47,11 +49,13 @@ export function launchIn(place: ContainerPlace): Launch {
       return endOf(last, memory, killed.signal.aborted);
     };
     const ended = live()
-      .catch((error: unknown): LaunchEnd => ({
-        exitCode: undefined,
-        how: killed.signal.aborted ? `was killed by ${SIGKILL}` : `could not be started in a container: ${errorText(error)}`,
-        cpuMs: undefined,
-      }))
+      .catch(
+        (error: unknown): LaunchEnd => ({
+          exitCode: undefined,
+          how: killed.signal.aborted ? `was killed by ${SIGKILL}` : `could not be started in a container: ${errorText(error)}`,
+          cpuMs: undefined,
+        }),
+      )
       .finally(async () => {
         stdout.close();
         stderr.close();
@@ -80,7 +84,11 @@ function endOf(last: EngineContainer | undefined, memory: string, isKilled: bool
   const name = Object.entries(constants.signals).find(([, number]) => number === code - SIGNALLED)?.[0];
   if (name === undefined) return end(`exited with code ${code}`, code);
   if (name !== SIGKILL || isKilled || memory === "") return end(`was killed by ${name}`);
-  return end(last?.isOutOfMemory ? `was killed because it used more memory than it may, ${memory}` : `was killed; it may have used more memory than it may, ${memory}`);
+  return end(
+    last?.isOutOfMemory
+      ? `was killed because it used more memory than it may, ${memory}`
+      : `was killed; it may have used more memory than it may, ${memory}`,
+  );
 }
 
 /** Hands over what the container prints, to its end. */

@@ -23,8 +23,8 @@ export interface LaunchEnd {
 }
 
 /**
- * What was started: the launcher, whose child runs the project's code. It ends with the child's exit
- * status.
+ * What was started: the launcher, whose child runs the project's code. It ends with the child's
+ * exit status.
  */
 export interface Launched {
   /** On this machine; 0 = unknown. */
@@ -44,7 +44,7 @@ export interface Launched {
 /** Starts a process. Throws the system's error when that fails at once. */
 export type Launch = (order: LaunchOrder) => Launched;
 
-/** Starts it on this machine, in a group of its own. It ends with the server, which has its stdin. */
+/** Starts it here, in a group of its own; it ends with the server, which has its stdin. */
 export const launchHere: Launch = ({ argv, cwd, env }) => {
   const child = withPrivateUmask(() =>
     Bun.spawn([...argv], { cwd, env: { ...env }, stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true }),

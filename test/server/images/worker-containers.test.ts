@@ -13,7 +13,7 @@ import { lacksPodman, startPodman, type TestPodman } from "../../harness/podman.
 import { importPython, lacksPythonImage, PYTHON } from "../../harness/python-image.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { spawnServer } from "../../harness/spawned-server.ts";
-import { deploy, expectLive, } from "../deployments/deploying.ts";
+import { deploy, expectLive } from "../deployments/deploying.ts";
 import { makeWheel } from "./wheel.ts";
 
 /** Images are made, and containers started. */
@@ -112,7 +112,10 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("workers in containers", ()
   let wheel: Uint8Array<ArrayBuffer>;
 
   const start = async (credentials?: TestServer["credentials"]): Promise<TestServer> =>
-    TestServer.start(data, { env: { PATH: process.env.PATH, HOME: process.env.HOME, SVC_CONTAINER_ENGINE: podman.address }, ...(credentials && { credentials }) });
+    TestServer.start(data, {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, SVC_CONTAINER_ENGINE: podman.address },
+      ...(credentials && { credentials }),
+    });
   const project = (version: number) => ({
     "features.py": FEATURES,
     "resolvers.py": RESOLVERS(version),
@@ -158,7 +161,10 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("workers in containers", ()
   test("have what they print in the log, with the resolver, and past Python without", async () => {
     await ask("user.inside", 7);
     const lines = async (search: string) => (await server.client(LogService).searchLogs({ search })).lines;
-    await eventually(async () => (await lines('"printed for 7"')).some(({ resolver }) => resolver === "resolvers.inside"), "the line of the resolver");
+    await eventually(
+      async () => (await lines('"printed for 7"')).some(({ resolver }) => resolver === "resolvers.inside"),
+      "the line of the resolver",
+    );
     await eventually(async () => (await lines('"written past Python"')).length > 0, "the line past Python");
   });
 
@@ -196,7 +202,10 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("workers in containers", ()
     }, "the refusal of a task");
     await configure({ image: "localhost/none:none" });
     const missing = await deploy(server, project(3));
-    expect([missing.status, missing.error]).toEqual([DeploymentStatus.FAILED, expect.stringContaining("There is no image 'localhost/none:none'")]);
+    expect([missing.status, missing.error]).toEqual([
+      DeploymentStatus.FAILED,
+      expect.stringContaining("There is no image 'localhost/none:none'"),
+    ]);
     expect(await ask("user.version")).toBe(2);
     await configure({ image: PYTHON, memory: "256Mi" });
   });

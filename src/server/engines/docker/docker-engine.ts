@@ -121,7 +121,21 @@ export function createDockerEngine(path: string): ContainerEngine {
 
 /** The body that makes a container. */
 function creationOf(container: NewContainer): JsonObject {
-  const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, port, user, workdir } = container;
+  const {
+    arguments: args,
+    cpus,
+    entrypoint,
+    env,
+    hasNetwork,
+    image,
+    isRestricted,
+    labels,
+    memoryBytes,
+    mounts,
+    port,
+    user,
+    workdir,
+  } = container;
   const exposed = port === undefined ? undefined : `${port}/tcp`;
   return {
     Image: image,
