@@ -751,11 +751,13 @@ export async function openParts({
   });
   let ownUrl = "";
   const benchmarks = once(async () => {
-    const [{ createBenchmarks }, { createTokens }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
-      import("../benchmarks/benchmarks.ts"),
-      import("../access/tokens.ts"),
-      import("../webhooks/address-guard.ts"),
-    ]);
+    const [{ createBenchmarks }, { engineSocket, findEngine }, { createTokens }, { ALLOW_VARIABLE, readAllowedNetworks }] =
+      await Promise.all([
+        import("../benchmarks/benchmarks.ts"),
+        import("../engines/find-engine.ts"),
+        import("../access/tokens.ts"),
+        import("../webhooks/address-guard.ts"),
+      ]);
     const folder = directory.file(join("tmp", "benchmarks"));
     await rm(folder, { recursive: true, force: true });
     return createBenchmarks({
@@ -766,6 +768,7 @@ export async function openParts({
       tokens: createTokens({ keys: serverKeys().tokens, clock }),
       url: () => ownUrl,
       allowed: readAllowedNetworks(env[ALLOW_VARIABLE]),
+      engine: () => (engineSocket(env, env.HOME ?? home) === undefined ? undefined : findEngine(env, env.HOME ?? home)),
     });
   });
   const shells = once(async () => {
@@ -798,12 +801,14 @@ export async function openParts({
   const imagesFolder = directory.file(join("tmp", "images"));
   const images = once(async (): Promise<Images> => {
     const { createImages } = await import("../images/images.ts");
+    const { GROUPS, imagesOfGroups } = await import("../scaling-groups/group-records.ts");
     const { engine } = await containers();
     const known = await deployments();
     return createImages({
       ...{ engine, env, home: env.HOME ?? home, folder: imagesFolder, node: node(), clock, log },
       builds: metadata.imageBuilds,
       halted: (environmentId) => known.halted(environmentId),
+      needed: async () => imagesOfGroups(await metadata.documents.list(GROUPS.kind)),
     });
   });
   const resumed = once(async () => (await containers()).resume());

@@ -16,11 +16,11 @@ from .arrow import arrow_result, stream_of
 from .check import Tolerance, checked
 from .config import ClientSettings, client_settings, is_environment_id
 from .dataset import DatasetParts, MakeRevision, Revision, dataset_of
-from .errors import ClientError, UnexpectedAnswer
+from .errors import ClientError, UnexpectedAnswer, with_hint
 from .frames import columns_of_table, plain_column
 from .functions import Arguments, CallState, call_function, find_call, submit_call
 from .offline import OfflineQueryState, begin
-from .result import BulkQueryResult, QueryError, QueryResult, bulk_result, error_of, query_result
+from .result import BulkQueryResult, QueryError, QueryResult, bulk_result, error_of, outcome_of, query_result
 from .retries import Retries
 from .runs import RunState, find, trigger
 from .session import Answer, Call, Session
@@ -64,6 +64,23 @@ class QueryOptions:
     include_meta: bool = False
 
 
+@dataclass(frozen=True)
+class _Asked:
+    input: Optional[Inputs] = None
+    output: Sequence[Feature] = ()
+
+
+@dataclass(frozen=True)
+class OnlineQuery(QueryOptions, _Asked):
+    """One of several queries that are sent together, with the arguments of `SvcClient.query`:
+    ``OnlineQuery({User.id: 1}, [User.name], tags=["fast"])``. Its input is one row.
+    """
+
+
+#: What one of several queries came to: a result, or why it was refused.
+Outcome = Union[QueryResult, QueryError]
+
+
 class Calls:
     """The calls of one client, whose settings are found as `SvcClient` says. Raises ConfigError and
     ValueError.
@@ -102,6 +119,24 @@ class Calls:
         given = dict(_row(input) if input is not None else {})
         answer = yield from self._post("/v1/query/online", self._body(given, output, options), options.context)
         return query_result(answer, classes_in([*given, *_listed(output, "output")]))
+
+    def query_multi(self, queries: Sequence[OnlineQuery]) -> Steps[list[Outcome]]:
+        """`SvcClient.query_multi`."""
+        bodies, classes = [], []
+        for at, query in enumerate(queries):
+            if not isinstance(query, OnlineQuery):
+                raise TypeError(f"query_multi takes a list of OnlineQuery, such as OnlineQuery({{User.id: 1}}, [User.name]); item {at} is {query!r}")
+            given = dict(_row(query.input) if query.input is not None else {})
+            body = self._body(given, query.output, query)
+            if query.context is not None and query.context.environment is not None:
+                body["context"] = {**body.get("context", {}), "environment": query.context.environment}
+            bodies.append(body)
+            classes.append(classes_in([*given, *_listed(query.output, "output")]))
+        answer = yield from self._post("/v1/query/multi", {"queries": bodies}, None)
+        outcomes = answer.get("outcomes")
+        if not isinstance(outcomes, list) or len(outcomes) != len(bodies):
+            raise UnexpectedAnswer(f"the server answered {len(bodies)} queries with {outcomes!r:.100}")
+        return [outcome_of(outcome, known) for outcome, known in zip(outcomes, classes)]
 
     def query_bulk(self, input: Any, output: Sequence[Feature], options: QueryOptions) -> Steps[BulkQueryResult]:
         """`SvcClient.query_bulk`."""
@@ -238,6 +273,19 @@ class Calls:
         """`SvcClient.get_call`."""
         return (yield from find_call(self._calls(environment), id))
 
+    def platform(self, environment: Optional[str], idempotent: bool = True) -> Call:
+        """Calls of the platform's methods in an environment, or in the client's own: at the API server,
+        for queries have one of their own in places.
+
+        idempotent: whether posting twice has no further effect.
+        """
+        session, headers = self._scoped(environment)
+
+        def call(method: str, path: str, body: Optional[Mapping[str, Any]]) -> Steps[Mapping[str, Any]]:
+            return _answered((yield from session.ask(path, body or {}, headers, idempotent)))
+
+        return call
+
     def shown(self, client: str) -> str:
         """The text of a client: its settings without the secret."""
         facts = {"api_server": self.settings.api_server, "client_id": self.settings.client_id, "environment": self.settings.environment}
@@ -328,7 +376,15 @@ def _failure(answer: Answer, offset: int) -> ClientError:
     if isinstance(errors, list) and errors:
         return QueryError([error_of(_placed(error, offset)) for error in errors], answer.status)
     message = said.get("message")
-    return UnexpectedAnswer(f"the server answered {answer.status}: {message if isinstance(message, str) else repr(answer.body)}")
+    if not isinstance(message, str):
+        return UnexpectedAnswer(f"the server answered {answer.status}: {answer.body!r}")
+    return UnexpectedAnswer(f"the server answered {answer.status}: {with_hint(message, _hint(said.get('details')))}")
+
+
+def _hint(details: Any) -> Optional[str]:
+    """What a refusal of a method advises."""
+    found = (detail.get("debug") for detail in details if isinstance(detail, dict)) if isinstance(details, list) else ()
+    return next((str(debug["hint"]) for debug in found if isinstance(debug, dict) and debug.get("hint")), None)
 
 
 def _placed(error: Any, offset: int) -> Any:
