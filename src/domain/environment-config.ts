@@ -43,6 +43,19 @@ export interface EnvironmentConfig {
    * none is.
    */
   readonly history_max_size: string;
+  readonly worker_container: WorkerContainer;
+}
+
+/** The containers in which the workers of deployments run. What is empty is not limited. */
+export interface WorkerContainer {
+  /** Image that requirements are added to; empty = workers are processes beside the server. */
+  readonly image: string;
+  /** Most memory, such as `512Mi`. */
+  readonly memory: string;
+  /** Processors, such as `500m` or `2`. */
+  readonly cpu: string;
+  /** Whether resolvers have a network. */
+  readonly network: boolean;
 }
 
 /** A configuration in which nothing is set. */
@@ -57,6 +70,7 @@ export const NO_CONFIG: EnvironmentConfig = {
   protected: false,
   history_max_age: "",
   history_max_size: "",
+  worker_container: { image: "", memory: "", cpu: "", network: false },
 };
 
 /**
@@ -69,6 +83,7 @@ export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = [
   "protected",
   "history_max_age",
   "history_max_size",
+  "worker_container",
 ];
 
 /** A configuration breaks a rule; the message names the key. */
@@ -92,6 +107,8 @@ const MAX_LABEL = 100;
 /** Least age and size of a history that is bounded: what is less would be a mistake. */
 const LEAST_AGE_MS = 3_600_000;
 const LEAST_SIZE = 1024 ** 2;
+/** Least memory of a worker: with less no Python starts. */
+const LEAST_WORKER_MEMORY = 32 * 1024 ** 2;
 const KEYS = ["id", "name", "specs_config", "specs_config_json", ...Object.keys(NO_CONFIG).filter((key) => key !== "specs_config")];
 
 /**
@@ -122,7 +139,9 @@ export function readConfigChange(document: Readonly<Record<string, unknown>>): C
   checkConfig(config);
   if (isJsonObject(member(values, "environment_buckets")) && Object.keys(config.environment_buckets as object).length === 0)
     throw new ConfigInvalid(`environment_buckets: expected at least one of ${BUCKETS.join(", ")}`);
-  return { ...text("id"), ...text("name"), config: config as Partial<EnvironmentConfig> };
+  const { worker_container: container } = config;
+  const whole = container && { worker_container: { ...NO_CONFIG.worker_container, ...container } };
+  return { ...text("id"), ...text("name"), config: { ...config, ...whole } as Partial<EnvironmentConfig> };
 }
 
 function jsonOf(document: unknown): JsonObject {
@@ -195,6 +214,29 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
     const bytes = value === "" ? LEAST_SIZE : quantityValue(value as string);
     if (bytes === undefined || !Number.isSafeInteger(bytes) || bytes < LEAST_SIZE)
       throw new ConfigInvalid(`${key}: expected a number of bytes of at least 1Mi, such as 100Gi`);
+  },
+  worker_container(value, key) {
+    const given = objectAt(value, key);
+    for (const [name, one] of Object.entries(given)) {
+      if (!(name in NO_CONFIG.worker_container)) {
+        const names = Object.keys(NO_CONFIG.worker_container);
+        const near = didYouMean(name, names);
+        throw new ConfigInvalid(`${key}: there is no '${name}'${near ? `; ${near}` : `: there are ${names.join(", ")}`}`);
+      }
+      if (name !== "network") textAt(one, `${key}.${name}`, 500);
+      else if (typeof one !== "boolean") throw new ConfigInvalid(`${key}.${name}: expected true or false`);
+    }
+    const { cpu = "", image = "", memory = "", network = false } = given;
+    if (image === "" && (cpu !== "" || memory !== "" || network))
+      throw new ConfigInvalid(`${key}: names no image in which Python is, such as python:3.12-slim`);
+    if (image !== "" && !/^\w[\w.:/@+-]*$/.test(image as string))
+      throw new ConfigInvalid(`${key}.image: expected an image such as python:3.12-slim`);
+    const bytes = quantityValue(memory as string);
+    if (memory !== "" && !(bytes !== undefined && bytes >= LEAST_WORKER_MEMORY))
+      throw new ConfigInvalid(`${key}.memory: expected at least 32Mi, such as 512Mi`);
+    const processors = quantityValue(cpu as string);
+    if (cpu !== "" && !(processors !== undefined && processors >= 0.01 && processors <= 1_024))
+      throw new ConfigInvalid(`${key}.cpu: expected a number of processors, such as 500m or 2`);
   },
   labels(value, key) {
     const labels = Object.entries(objectAt(value, key));
@@ -310,6 +352,7 @@ export function configDocument(environment: { readonly id: string; readonly name
     protected: config.protected,
     history_max_age: config.history_max_age || null,
     history_max_size: config.history_max_size || null,
+    worker_container: config.worker_container.image === "" ? null : { ...config.worker_container },
   };
 }
 
