@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/container.proto.
  */
 export const file_svc_v1_container: GenFile = /*@__PURE__*/
-  fileDesc("ChZzdmMvdjEvY29udGFpbmVyLnByb3RvEgZzdmMudjEiUwoRQ29udGFpbmVyVmFyaWFibGUSDAoEbmFtZRgBIAEoCRIUCgV2YWx1ZRgCIAEoCUIDgAEBSAASEAoGc2VjcmV0GAMgASgJSABCCAoGc291cmNlIisKC1ZvbHVtZU1vdW50Eg4KBnZvbHVtZRgBIAEoCRIMCgRwYXRoGAIgASgJIj4KEkNvbnRhaW5lclJlc291cmNlcxILCgNjcHUYASABKAkSDgoGbWVtb3J5GAIgASgJEgsKA2dwdRgDIAEoCSLCAgoNQ29udGFpbmVyU3BlYxINCgVpbWFnZRgBIAEoCRISCgplbnRyeXBvaW50GAIgAygJEhEKCWFyZ3VtZW50cxgDIAMoCRIuCgtlbnZpcm9ubWVudBgEIAMoCzIZLnN2Yy52MS5Db250YWluZXJWYXJpYWJsZRItCglyZXNvdXJjZXMYBSABKAsyGi5zdmMudjEuQ29udGFpbmVyUmVzb3VyY2VzEiQKB3ZvbHVtZXMYBiADKAsyEy5zdmMudjEuVm9sdW1lTW91bnQSDAoEcG9ydBgHIAEoDRIMCgRncnBjGAggASgIEg8KB3ByaXZhdGUYCSABKAgSFQoNYXV0aGVudGljYXRlZBgKIAEoCBIVCg1rZXJuZWxfcG9saWN5GAsgASgJEg4KBnJvdXRlcxgMIAMoCRILCgNzc2gYDSABKAgigAQKCUNvbnRhaW5lchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKBnN0YXR1cxgDIAEoDjIXLnN2Yy52MS5Db250YWluZXJTdGF0dXMSIwoEc3BlYxgEIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEikKBHRhZ3MYBSADKAsyGy5zdmMudjEuQ29udGFpbmVyLlRhZ3NFbnRyeRIrCghsaWZldGltZRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAcgASgJEgsKA3VybBgIIAEoCRIWCglleGl0X2NvZGUYCSABKAVIAIgBARIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGA4gASgJEhUKDXNjYWxpbmdfZ3JvdXAYDyABKAkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDAoKX2V4aXRfY29kZSLoAQoTUnVuQ29udGFpbmVyUmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc3ZjLnYxLkNvbnRhaW5lclNwZWMSDAoEbmFtZRgCIAEoCRIzCgR0YWdzGAMgAygLMiUuc3ZjLnYxLlJ1bkNvbnRhaW5lclJlcXVlc3QuVGFnc0VudHJ5EisKCGxpZmV0aW1lGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg8KB2NsdXN0ZXIYBSABKAkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiTgoUUnVuQ29udGFpbmVyUmVzcG9uc2USJAoJY29udGFpbmVyGAEgASgLMhEuc3ZjLnYxLkNvbnRhaW5lchIQCgh3YXJuaW5ncxgCIAMoCSIoChNHZXRDb250YWluZXJSZXF1ZXN0EhEKCWNvbnRhaW5lchgBIAEoCSI8ChRHZXRDb250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyIhcKFUxpc3RDb250YWluZXJzUmVxdWVzdCI/ChZMaXN0Q29udGFpbmVyc1Jlc3BvbnNlEiUKCmNvbnRhaW5lcnMYASADKAsyES5zdmMudjEuQ29udGFpbmVyIikKFFN0b3BDb250YWluZXJSZXF1ZXN0EhEKCWNvbnRhaW5lchgBIAEoCSI9ChVTdG9wQ29udGFpbmVyUmVzcG9uc2USJAoJY29udGFpbmVyGAEgASgLMhEuc3ZjLnYxLkNvbnRhaW5lcirlAQoPQ29udGFpbmVyU3RhdHVzEiAKHENPTlRBSU5FUl9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhDT05UQUlORVJfU1RBVFVTX1BFTkRJTkcQARIcChhDT05UQUlORVJfU1RBVFVTX1JVTk5JTkcQAhIeChpDT05UQUlORVJfU1RBVFVTX1NVQ0NFRURFRBADEhsKF0NPTlRBSU5FUl9TVEFUVVNfRkFJTEVEEAQSHAoYQ09OVEFJTkVSX1NUQVRVU19TVE9QUEVEEAUSGQoVQ09OVEFJTkVSX1NUQVRVU19MT1NUEAYy6wIKEENvbnRhaW5lclNlcnZpY2USVQoMUnVuQ29udGFpbmVyEhsuc3ZjLnYxLlJ1bkNvbnRhaW5lclJlcXVlc3QaHC5zdmMudjEuUnVuQ29udGFpbmVyUmVzcG9uc2UiCoi1GBOQtRiAgAgSUgoMR2V0Q29udGFpbmVyEhsuc3ZjLnYxLkdldENvbnRhaW5lclJlcXVlc3QaHC5zdmMudjEuR2V0Q29udGFpbmVyUmVzcG9uc2UiB5ACAYi1GAMSWAoOTGlzdENvbnRhaW5lcnMSHS5zdmMudjEuTGlzdENvbnRhaW5lcnNSZXF1ZXN0Gh4uc3ZjLnYxLkxpc3RDb250YWluZXJzUmVzcG9uc2UiB5ACAYi1GAMSUgoNU3RvcENvbnRhaW5lchIcLnN2Yy52MS5TdG9wQ29udGFpbmVyUmVxdWVzdBodLnN2Yy52MS5TdG9wQ29udGFpbmVyUmVzcG9uc2UiBIi1GBNiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChZzdmMvdjEvY29udGFpbmVyLnByb3RvEgZzdmMudjEiUwoRQ29udGFpbmVyVmFyaWFibGUSDAoEbmFtZRgBIAEoCRIUCgV2YWx1ZRgCIAEoCUIDgAEBSAASEAoGc2VjcmV0GAMgASgJSABCCAoGc291cmNlIisKC1ZvbHVtZU1vdW50Eg4KBnZvbHVtZRgBIAEoCRIMCgRwYXRoGAIgASgJIj4KEkNvbnRhaW5lclJlc291cmNlcxILCgNjcHUYASABKAkSDgoGbWVtb3J5GAIgASgJEgsKA2dwdRgDIAEoCSLCAgoNQ29udGFpbmVyU3BlYxINCgVpbWFnZRgBIAEoCRISCgplbnRyeXBvaW50GAIgAygJEhEKCWFyZ3VtZW50cxgDIAMoCRIuCgtlbnZpcm9ubWVudBgEIAMoCzIZLnN2Yy52MS5Db250YWluZXJWYXJpYWJsZRItCglyZXNvdXJjZXMYBSABKAsyGi5zdmMudjEuQ29udGFpbmVyUmVzb3VyY2VzEiQKB3ZvbHVtZXMYBiADKAsyEy5zdmMudjEuVm9sdW1lTW91bnQSDAoEcG9ydBgHIAEoDRIMCgRncnBjGAggASgIEg8KB3ByaXZhdGUYCSABKAgSFQoNYXV0aGVudGljYXRlZBgKIAEoCBIVCg1rZXJuZWxfcG9saWN5GAsgASgJEg4KBnJvdXRlcxgMIAMoCRILCgNzc2gYDSABKAgilAQKCUNvbnRhaW5lchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKBnN0YXR1cxgDIAEoDjIXLnN2Yy52MS5Db250YWluZXJTdGF0dXMSIwoEc3BlYxgEIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEikKBHRhZ3MYBSADKAsyGy5zdmMudjEuQ29udGFpbmVyLlRhZ3NFbnRyeRIrCghsaWZldGltZRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAcgASgJEgsKA3VybBgIIAEoCRIWCglleGl0X2NvZGUYCSABKAVIAIgBARIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGA4gASgJEhUKDXNjYWxpbmdfZ3JvdXAYDyABKAkSEgoKdW5pc29sYXRlZBgQIAEoCBorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIMCgpfZXhpdF9jb2RlIugBChNSdW5Db250YWluZXJSZXF1ZXN0EiMKBHNwZWMYASABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIMCgRuYW1lGAIgASgJEjMKBHRhZ3MYAyADKAsyJS5zdmMudjEuUnVuQ29udGFpbmVyUmVxdWVzdC5UYWdzRW50cnkSKwoIbGlmZXRpbWUYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDwoHY2x1c3RlchgFIAEoCRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJOChRSdW5Db250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyEhAKCHdhcm5pbmdzGAIgAygJIigKE0dldENvbnRhaW5lclJlcXVlc3QSEQoJY29udGFpbmVyGAEgASgJIjwKFEdldENvbnRhaW5lclJlc3BvbnNlEiQKCWNvbnRhaW5lchgBIAEoCzIRLnN2Yy52MS5Db250YWluZXIiFwoVTGlzdENvbnRhaW5lcnNSZXF1ZXN0Ij8KFkxpc3RDb250YWluZXJzUmVzcG9uc2USJQoKY29udGFpbmVycxgBIAMoCzIRLnN2Yy52MS5Db250YWluZXIiKQoUU3RvcENvbnRhaW5lclJlcXVlc3QSEQoJY29udGFpbmVyGAEgASgJIj0KFVN0b3BDb250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyKuUBCg9Db250YWluZXJTdGF0dXMSIAocQ09OVEFJTkVSX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGENPTlRBSU5FUl9TVEFUVVNfUEVORElORxABEhwKGENPTlRBSU5FUl9TVEFUVVNfUlVOTklORxACEh4KGkNPTlRBSU5FUl9TVEFUVVNfU1VDQ0VFREVEEAMSGwoXQ09OVEFJTkVSX1NUQVRVU19GQUlMRUQQBBIcChhDT05UQUlORVJfU1RBVFVTX1NUT1BQRUQQBRIZChVDT05UQUlORVJfU1RBVFVTX0xPU1QQBjLrAgoQQ29udGFpbmVyU2VydmljZRJVCgxSdW5Db250YWluZXISGy5zdmMudjEuUnVuQ29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5SdW5Db250YWluZXJSZXNwb25zZSIKiLUYE5C1GICACBJSCgxHZXRDb250YWluZXISGy5zdmMudjEuR2V0Q29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5HZXRDb250YWluZXJSZXNwb25zZSIHkAIBiLUYAxJYCg5MaXN0Q29udGFpbmVycxIdLnN2Yy52MS5MaXN0Q29udGFpbmVyc1JlcXVlc3QaHi5zdmMudjEuTGlzdENvbnRhaW5lcnNSZXNwb25zZSIHkAIBiLUYAxJSCg1TdG9wQ29udGFpbmVyEhwuc3ZjLnYxLlN0b3BDb250YWluZXJSZXF1ZXN0Gh0uc3ZjLnYxLlN0b3BDb250YWluZXJSZXNwb25zZSIEiLUYE2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * A variable of a container's environment.
@@ -208,7 +208,7 @@ export type ContainerSpec = Message<"svc.v1.ContainerSpec"> & {
   /**
    * Image, as the engine names it, for example `docker.io/library/busybox:1.36`; the engine fetches
    * what it does not have. `host:` = the server's own machine, without a container, where its
-   * operator allows that.
+   * operator allows that; `host:/path` = there in that folder.
    *
    * @generated from field: string image = 1;
    */
@@ -250,7 +250,8 @@ export type ContainerSpec = Message<"svc.v1.ContainerSpec"> & {
   volumes: VolumeMount[];
 
   /**
-   * Port of the container that answers HTTP, 1 to 65535; 0 = none.
+   * Port of the container that answers HTTP, 1 to 65535; 0 = none. A program of the server's own
+   * machine is given another one, in the variable PORT.
    *
    * @generated from field: uint32 port = 7;
    */
@@ -308,7 +309,7 @@ export type ContainerSpecJson = {
   /**
    * Image, as the engine names it, for example `docker.io/library/busybox:1.36`; the engine fetches
    * what it does not have. `host:` = the server's own machine, without a container, where its
-   * operator allows that.
+   * operator allows that; `host:/path` = there in that folder.
    *
    * @generated from field: string image = 1;
    */
@@ -350,7 +351,8 @@ export type ContainerSpecJson = {
   volumes?: VolumeMountJson[];
 
   /**
-   * Port of the container that answers HTTP, 1 to 65535; 0 = none.
+   * Port of the container that answers HTTP, 1 to 65535; 0 = none. A program of the server's own
+   * machine is given another one, in the variable PORT.
    *
    * @generated from field: uint32 port = 7;
    */
@@ -516,6 +518,13 @@ export type Container = Message<"svc.v1.Container"> & {
    * @generated from field: string scaling_group = 15;
    */
   scalingGroup: string;
+
+  /**
+   * Whether nothing isolates it: it is a program of the server's own machine.
+   *
+   * @generated from field: bool unisolated = 16;
+   */
+  unisolated: boolean;
 };
 
 /**
@@ -628,6 +637,13 @@ export type ContainerJson = {
    * @generated from field: string scaling_group = 15;
    */
   scalingGroup?: string;
+
+  /**
+   * Whether nothing isolates it: it is a program of the server's own machine.
+   *
+   * @generated from field: bool unisolated = 16;
+   */
+  unisolated?: boolean;
 };
 
 /**
@@ -1047,7 +1063,7 @@ export const ContainerStatusSchema: GenEnum<ContainerStatus, ContainerStatusJson
 /**
  * Containers: programs of images that the platform's container engine runs. What they print is in
  * the log, under their ids. Every method is FAILED_PRECONDITION without an engine, with what to
- * install; an image never runs outside of one.
+ * install; an image never runs outside of one. The image `host:` is the server's own machine.
  *
  * @generated from service svc.v1.ContainerService
  */

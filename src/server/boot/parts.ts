@@ -778,7 +778,7 @@ export async function openParts({
     const known = await deployments();
     return createContainerCapabilities({
       ...collections,
-      ...{ env, home: env.HOME ?? home, folder: directory.file("volumes"), node: node() },
+      ...{ env, home: env.HOME ?? home, folder: directory.file("volumes"), hostFolder: directory.file("host-programs"), node: node() },
       secrets: async () => (await secrets()).secrets,
       halted: (environmentId) => known.halted(environmentId),
       logs: logRecorder,

@@ -11,6 +11,8 @@ import { allows } from "../../domain/permissions.ts";
 import type { Caller } from "../access/tokens.ts";
 import { suspended } from "../deployments/environment-states.ts";
 import type { ContainerEngine, EngineContainer, EngineUse } from "../engines/container-engine.ts";
+import type { EnginePart } from "../engines/engine-router.ts";
+import { isHostImage } from "../engines/host/host-image.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -74,8 +76,10 @@ export interface ContainersOptions {
   readonly records: ContainerRecords;
   /** What they are, in names. */
   readonly kind: "container" | "sandbox";
-  /** Throws Failure failed_precondition without an engine. */
-  readonly engine: () => ContainerEngine;
+  /** Throws Failure failed_precondition without an engine. @param image the one that it is for */
+  readonly engine: (image?: string) => ContainerEngine;
+  /** What lists containers, of some images each; default: the engine, of all. */
+  readonly engineParts?: () => readonly EnginePart[];
   readonly volumes: Pick<Volumes, "folder">;
   readonly secrets: () => Promise<Pick<Secrets, "variables">>;
   /** Aborted with a reason in words when an environment is suspended or removed. */
@@ -203,6 +207,34 @@ export function createContainers(options: ContainersOptions): Containers {
     }
   };
 
+  /** Finds those again that a part of the engine has; does nothing while that does not answer. */
+  const resumePart = async (part: EnginePart, all: readonly StoredContainer[]): Promise<void> => {
+    const own = all.filter(({ spec }) => part.isOf(spec.image));
+    let found: readonly EngineContainer[];
+    try {
+      found = (await part.list(NODE_LABEL, node)).filter(({ labels }) => labels[KIND_LABEL] === kind);
+    } catch (error) {
+      if (own.length > 0) log.warning(`the engine of ${own.length} containers does not answer`, { error: errorText(error) });
+      return;
+    }
+    const byId = new Map(found.map((one) => [one.labels[ID_LABEL], one]));
+    const isOurs = (id: string): boolean => held.has(id) || making.has(id);
+    for (const stored of own) {
+      const there = byId.get(stored.id);
+      if (isOurs(stored.id)) continue;
+      if (there?.state === "running" || there?.state === "exited") hold(stored, there, await options.recorded());
+      else {
+        await records.change(stored, {
+          status: "lost",
+          message: "The engine had it no more when the server started.",
+          endedAt: clock.now(),
+        });
+        if (there) await options.engine().remove(there.id);
+      }
+    }
+    for (const { id, labels } of found) if (!isOurs(labels[ID_LABEL] ?? "")) await options.engine().remove(id);
+  };
+
   const variablesOf = async ({ environment, spec }: ContainerWish, caller: Caller): Promise<Readonly<Record<string, string>>> => {
     const hasSecrets = spec.environment.some(({ source }) => source.case === "secret");
     if (hasSecrets && !allows(caller.permissions, "secrets.read"))
@@ -220,8 +252,12 @@ export function createContainers(options: ContainersOptions): Containers {
       checkName(name, kind);
       checkTags(tags);
       checkSpec(spec);
+      if (isHostImage(spec.image) && !allows(caller.permissions, "deploy"))
+        throw new Failure("permission_denied", "Programs of the server's own machine are run only by who may deploy code to it.", {
+          hint: "The permission is `deploy`, beside `containers.write`.",
+        });
       if (lifetimeMs < 0) throw new Failure("invalid_argument", `The lifetime of a ${kind} is not below 0.`);
-      const engine = options.engine();
+      const engine = options.engine(spec.image);
       const env = await variablesOf(wish, caller);
       const mounts = await Promise.all(
         spec.volumes.map(async ({ path, volume }) => ({ path, source: await volumes.folder(environment.id, volume) })),
@@ -293,29 +329,10 @@ export function createContainers(options: ContainersOptions): Containers {
 
     async resume() {
       const own = (await records.list()).filter((one) => one.node === node && !hasEnded(one) && !held.has(one.id));
-      let found: readonly EngineContainer[];
-      try {
-        found = (await options.engine().list(NODE_LABEL, node)).filter(({ labels }) => labels[KIND_LABEL] === kind);
-      } catch (error) {
-        if (own.length > 0) log.warning(`the engine of ${own.length} containers does not answer`, { error: errorText(error) });
-        return;
-      }
-      const byId = new Map(found.map((one) => [one.labels[ID_LABEL], one]));
-      const isOurs = (id: string): boolean => held.has(id) || making.has(id);
-      for (const stored of own) {
-        const there = byId.get(stored.id);
-        if (isOurs(stored.id)) continue;
-        if (there?.state === "running" || there?.state === "exited") hold(stored, there, await options.recorded());
-        else {
-          await records.change(stored, {
-            status: "lost",
-            message: "The engine had it no more when the server started.",
-            endedAt: clock.now(),
-          });
-          if (there) await options.engine().remove(there.id);
-        }
-      }
-      for (const { id, labels } of found) if (!isOurs(labels[ID_LABEL] ?? "")) await options.engine().remove(id);
+      const parts = options.engineParts?.() ?? [
+        { isOf: () => true, list: async (label: string, value: string) => options.engine().list(label, value) },
+      ];
+      for (const part of parts) await resumePart(part, own);
     },
 
     async forget(environmentId) {

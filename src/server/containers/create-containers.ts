@@ -3,7 +3,9 @@
 import type { KeyRing } from "../access/keys.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { ContainerEngine, EngineDescription } from "../engines/container-engine.ts";
+import { allowsHost, createEngineRouter } from "../engines/engine-router.ts";
 import { engineSocket, findEngine } from "../engines/find-engine.ts";
+import { createHostEngine } from "../engines/host/host-engine.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import { createContainerRecords, hasEnded } from "./container-records.ts";
@@ -35,6 +37,8 @@ export function createContainerCapabilities(
     readonly home: string;
     /** Folder of the volumes. */
     readonly folder: string;
+    /** Folder of what is kept of programs of this machine. */
+    readonly hostFolder: string;
     readonly secrets: () => Promise<Pick<Secrets, "variables">>;
     readonly halted: (environmentId: string) => AbortSignal;
     readonly logs: LogRecorder;
@@ -45,7 +49,15 @@ export function createContainerCapabilities(
   },
 ): ContainerCapabilities {
   const { env, home, halted, keys, node, clock } = options;
-  const engine = lazyEngine(() => findEngine(env, home));
+  const router = createEngineRouter({
+    images: lazyEngine(() => findEngine(env, home)),
+    host: lazyEngine(() => createHostEngine({ folder: options.hostFolder, env })),
+    isHostAllowed: allowsHost(env),
+  });
+  const engine = (image?: string): ContainerEngine => {
+    if (image !== undefined) router.require(image);
+    return router;
+  };
   const records = createContainerRecords(options, "container");
   const sandboxRecords = createContainerRecords(options, "sandbox");
   const users = async (environmentId: string, volume: string): Promise<readonly string[]> =>
@@ -53,7 +65,7 @@ export function createContainerCapabilities(
       .filter((one) => !hasEnded(one) && one.spec.volumes.some((mount) => mount.volume === volume))
       .map(({ name }) => name);
   const volumes = createVolumes({ ...options, users });
-  const shared = { ...options, engine, volumes };
+  const shared = { ...options, engine, engineParts: () => router.parts, volumes };
   const containers = createContainers({ ...shared, records, kind: "container" });
   const boxes = createContainers({ ...shared, records: sandboxRecords, kind: "sandbox" });
   const sandboxes = createSandboxes({ containers: boxes, engine, halted, keys, node, clock });

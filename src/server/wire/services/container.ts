@@ -2,11 +2,18 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
-import { type ContainerSchema, ContainerService, ContainerSpecSchema, ContainerStatus } from "../../../../gen/svc/v1/container_pb.ts";
+import {
+  type ContainerSchema,
+  ContainerService,
+  type ContainerSpec,
+  ContainerSpecSchema,
+  ContainerStatus,
+} from "../../../../gen/svc/v1/container_pb.ts";
 import { durationToMs, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { type ContainerState, hasEnded, type StoredContainer } from "../../containers/container-records.ts";
 import type { Containers } from "../../containers/containers.ts";
+import { isHostImage } from "../../engines/host/host-image.ts";
 import { Failure } from "../../failure.ts";
 import { routeAddress, routeLabel } from "../../route-label.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
@@ -37,7 +44,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const lifetimeMs = lifetime ? durationToMs(lifetime) : 0;
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, lifetimeMs };
       const container = await (await containers()).run({ ...wish, group: "", hasNetwork: true }, callerOf(context));
-      return { container: message(container, context) };
+      return { container: message(container, context), warnings: hostWarnings(container.spec) };
     },
 
     async getContainer({ container }, context) {
@@ -53,6 +60,11 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return { container: message(await (await containers()).stop((await environmentOf(context)).id, named(container), ""), context) };
     },
   });
+}
+
+/** What callers are told about what they run. */
+export function hostWarnings({ image }: Pick<ContainerSpec, "image">): string[] {
+  return isHostImage(image) ? ["It runs on the server's machine without isolation: with the server's user, files and network."] : [];
 }
 
 /** A name or id that was given. Throws Failure invalid_argument for none. */
@@ -75,7 +87,7 @@ export function containerMessage(container: StoredContainer, gateway: string): M
   return {
     ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster: CLUSTER_ID },
     url: hasRoute(container) ? routeAddress(gateway, routeLabel("container", environmentId, name), spec.grpc) : "",
-    ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group },
+    ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group, unisolated: isHostImage(spec.image) },
     ...(exitCode !== undefined && { exitCode }),
     ...(startedAt !== undefined && { startedAt: msToTimestamp(startedAt) }),
     ...(endedAt !== undefined && { endedAt: msToTimestamp(endedAt) }),

@@ -6,6 +6,7 @@ import { ContainerSpecSchema } from "../../../../gen/svc/v1/container_pb.ts";
 import { type ScalingGroupSchema, ScalingGroupService, ScalingGroupStatus } from "../../../../gen/svc/v1/scaling_group_pb.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
+import { isHostImage } from "../../engines/host/host-image.ts";
 import { routeAddress, routeLabel } from "../../route-label.ts";
 import { specOf } from "../../scaling-groups/group-records.ts";
 import type { GroupState } from "../../scaling-groups/replica-set.ts";
@@ -13,7 +14,7 @@ import type { KnownGroup } from "../../scaling-groups/scaling-groups.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { containerMessage, named } from "./container.ts";
+import { containerMessage, hostWarnings, named } from "./container.ts";
 
 const STATUSES = {
   starting: ScalingGroupStatus.STARTING,
@@ -33,7 +34,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
   router.service(ScalingGroupService, {
     async createScalingGroup({ bounds = NO_BOUNDS, name, spec, tags }, context) {
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, bounds };
-      return { group: message(await (await platform.scalingGroups()).put(wish, callerOf(context)), context) };
+      const known = await (await platform.scalingGroups()).put(wish, callerOf(context));
+      return { group: message(known, context), warnings: hostWarnings(wish.spec) };
     },
 
     async getScalingGroup({ group }, context) {
@@ -64,5 +66,6 @@ function groupMessage({ group, replicas, state }: KnownGroup, gateway: string): 
     url: spec.port === 0 ? "" : routeAddress(gateway, routeLabel("group", scope, name), spec.grpc),
     ...{ createdAt: msToTimestamp(createdAt), updatedAt: msToTimestamp(updatedAt) },
     replicas: replicas.map((one) => containerMessage(one, gateway)),
+    unisolated: isHostImage(spec.image),
   };
 }
