@@ -65,7 +65,15 @@ export function createRoutes(parts: {
 
 function routeFacts(kind: RouteKind, environmentId: string, name: string, spec: ContainerSpec): Omit<Route, "what" | "lease"> {
   const { authenticated, grpc, private: isPrivate } = spec;
-  return { label: routeLabel(kind, environmentId, name), environmentId, isGrpc: grpc, isPrivate, isAuthenticated: authenticated };
+  return {
+    label: routeLabel(kind, environmentId, name),
+    kind,
+    name,
+    environmentId,
+    isGrpc: grpc,
+    isPrivate,
+    isAuthenticated: authenticated,
+  };
 }
 
 function containerRoute({ environmentId, id, name, spec }: StoredContainer, containers: Pick<Containers, "address">): Route {
@@ -74,7 +82,7 @@ function containerRoute({ environmentId, id, name, spec }: StoredContainer, cont
     what: `container '${name}'`,
     lease: async () => {
       const address = containers.address(id);
-      if (address) return { address, release: () => undefined };
+      if (address) return { address, replica: name, release: () => undefined };
       throw new Failure("unavailable", `The container '${name}' does not run.`, { hint: `\`svc container get --id ${id}\` shows why.` });
     },
   };
