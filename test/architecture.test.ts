@@ -258,7 +258,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   benchmarks: ["access", "datasets", "deployments", "documents", "jobs", "stores", "tables", "thread", "webhooks"],
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells", "thread"],
-  containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "secrets", "shells", "stores"],
+  containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "nodes", "secrets", "shells", "stores"],
   "scaling-groups": ["access", "containers", "documents", "http1", "http2", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [

@@ -14,6 +14,7 @@ const WORDS: Readonly<Record<ContainerStatus, string>> = {
   [ContainerStatus.FAILED]: "Failed",
   [ContainerStatus.STOPPED]: "Stopped",
   [ContainerStatus.LOST]: "Lost",
+  [ContainerStatus.UNREACHABLE]: "Unreachable",
 };
 
 /** The state of a container in a word. */

@@ -19,6 +19,7 @@ import type { Bus } from "../jobs/bus.ts";
 import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
+import type { GoneNodes } from "../nodes/gone-nodes.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
@@ -47,7 +48,10 @@ export interface ContainerWish {
 export interface Containers {
   /** Makes and starts one. Rejects with Failure; nothing is left in the engine then. */
   run(wish: ContainerWish, caller: Caller): Promise<StoredContainer>;
-  /** Ends one and removes its disk. Rejects with Failure. @param why for people; may be empty */
+  /**
+   * Ends one and removes its disk; gives up one whose node does not run. Rejects with Failure.
+   * @param why for people; may be empty
+   */
   stop(environmentId: string, idOrName: string, why: string): Promise<StoredContainer>;
   /** By id, or by the name of one that has not ended, else of the newest of the name. */
   find(environmentId: string, idOrName: string): Promise<StoredContainer | undefined>;
@@ -91,6 +95,8 @@ export interface ContainersOptions {
   readonly journal: Pick<ProcessStore, "addEvent">;
   /** Id of this node. */
   readonly node: string;
+  /** Which nodes do not run; default: all do. */
+  readonly goneNodes?: GoneNodes;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -127,6 +133,14 @@ export function createContainers(options: ContainersOptions): Containers {
   /** Ids of those that are just being made. */
   const making = new Set<string>();
   const closing = new AbortController();
+
+  /** Containers with what is known of their nodes. */
+  const seen = async (all: readonly StoredContainer[]): Promise<StoredContainer[]> => {
+    const others = all.filter((one) => one.node !== node && !hasEnded(one)).map((one) => one.node);
+    const gone = await options.goneNodes?.(others);
+    return all.map((one) => (!hasEnded(one) && gone?.has(one.node) ? { ...one, status: "unreachable", message: nodeGone(one.node) } : one));
+  };
+  const seenOne = async (one: StoredContainer): Promise<StoredContainer> => (await seen([one]))[0] ?? one;
 
   const note = async ({ environmentId, name }: StoredContainer, reason: "Started" | "Stopped" | "Crashed", message: string) => {
     const type = reason === "Crashed" ? "Warning" : "Normal";
@@ -303,7 +317,11 @@ export function createContainers(options: ContainersOptions): Containers {
     },
 
     async stop(environmentId, idOrName, why) {
-      const stored = await records.get(environmentId, idOrName);
+      const stored = await seenOne(await records.get(environmentId, idOrName));
+      if (stored.status === "unreachable") {
+        const message = `It was given up while its node, ${stored.node}, did not run: what is left of it is removed when that starts.`;
+        return records.change(stored, { status: "lost", message, endedAt: clock.now() });
+      }
       if (hasEnded(stored))
         throw new Failure(
           "failed_precondition",
@@ -316,9 +334,12 @@ export function createContainers(options: ContainersOptions): Containers {
       return records.get(environmentId, stored.id);
     },
 
-    find: records.find,
-    get: records.get,
-    list: records.list,
+    async find(environmentId, idOrName) {
+      const found = await records.find(environmentId, idOrName);
+      return found && seenOne(found);
+    },
+    get: async (environmentId, idOrName) => seenOne(await records.get(environmentId, idOrName)),
+    list: async (environmentId) => seen(await records.list(environmentId)),
     engineId: (id) => held.get(id)?.engineId,
     address: (id) => held.get(id)?.address,
     async use(id) {
@@ -376,8 +397,17 @@ function reasonOf({ error, exitCode, isOutOfMemory }: EngineContainer, { spec }:
   return error;
 }
 
+/** What is said of what a node has that does not run. */
+function nodeGone(node: string): string {
+  return `Its node, ${node}, does not run: whether it goes on is not known.`;
+}
+
 /** The refusal of what another node has, or this one has lost. */
-export function elsewhere({ name, node: home }: StoredContainer, node: string, kind: string): Failure {
+export function elsewhere({ name, node: home, status }: StoredContainer, node: string, kind: string): Failure {
+  if (status === "unreachable")
+    return new Failure("unavailable", `The ${kind} '${name}' cannot be reached: its node, ${home}, does not run.`, {
+      hint: "Start that node again, or end it here, which gives it up.",
+    });
   if (home === node)
     return new Failure("unavailable", `The ${kind} '${name}' is not followed any more.`, { hint: "Ask again in a moment." });
   return new Failure("failed_precondition", `The ${kind} '${name}' runs on another node, ${home}.`, {

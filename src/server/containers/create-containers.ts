@@ -46,6 +46,7 @@ export function createContainerCapabilities(
     readonly journal: ContainersOptions["journal"];
     readonly keys: KeyRing;
     readonly node: string;
+    readonly goneNodes: NonNullable<ContainersOptions["goneNodes"]>;
   },
 ): ContainerCapabilities {
   const { env, home, halted, keys, node, clock } = options;

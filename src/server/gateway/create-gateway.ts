@@ -14,7 +14,7 @@ import { createRoutes } from "./routes.ts";
 export async function createGatewayParts(
   options: Pick<
     Platform,
-    "audit" | "callers" | "clients" | "clock" | "components" | "dataDir" | "environments" | "log" | "logRecorder" | "metrics"
+    "audit" | "callers" | "clients" | "clock" | "components" | "dataDir" | "environments" | "log" | "logRecorder" | "metrics" | "node"
   > & {
     readonly containers: () => Promise<ContainerCapabilities>;
     readonly scalingGroups: () => Promise<ScalingGroups>;
@@ -37,7 +37,7 @@ export async function createGatewayParts(
       const address = clientOf(sender, fields);
       await tallyRefusal(options, { endpoint: `gateway/${route.label}`, headers, address, environmentId: route.environmentId }, code);
     },
-    routes: createRoutes({ containers, groups, isSuspended: () => components.isSuspended("gateway") }),
+    routes: createRoutes({ containers, groups, node: options.node(), isSuspended: () => components.isSuspended("gateway") }),
     connections: createConnections(),
     patience: PATIENCE,
   };

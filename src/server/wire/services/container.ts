@@ -24,6 +24,7 @@ import { CLUSTER_ID, checkCluster } from "./cluster.ts";
 const STATUSES = {
   pending: ContainerStatus.PENDING,
   running: ContainerStatus.RUNNING,
+  unreachable: ContainerStatus.UNREACHABLE,
   succeeded: ContainerStatus.SUCCEEDED,
   failed: ContainerStatus.FAILED,
   stopped: ContainerStatus.STOPPED,
