@@ -259,6 +259,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells", "thread"],
   containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "nodes", "secrets", "shells", "stores"],
+  images: ["containers", "deployments", "engines", "stores"],
   "scaling-groups": ["access", "containers", "documents", "http1", "http2", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [
@@ -280,6 +281,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "evaluations",
     "functions",
     "http2",
+    "images",
     "infrastructure",
     "jobs",
     "logs",
@@ -333,6 +335,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "evaluations",
     "functions",
     "gateway",
+    "images",
     "infrastructure",
     "jobs",
     "logs",

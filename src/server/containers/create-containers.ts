@@ -18,6 +18,8 @@ export interface ContainerCapabilities {
   readonly containers: Containers;
   readonly sandboxes: Sandboxes;
   readonly volumes: Volumes;
+  /** The engine of images. Throws Failure failed_precondition when there is none, with what to install. */
+  engine(): ContainerEngine;
   /** Whether there is an engine, or where one would be. */
   hasEngine(): boolean;
   /** Which engine it is. Rejects with Failure when there is none, or it does not answer. */
@@ -50,8 +52,9 @@ export function createContainerCapabilities(
   },
 ): ContainerCapabilities {
   const { env, home, halted, keys, node, clock } = options;
+  const images = lazyEngine(() => findEngine(env, home));
   const router = createEngineRouter({
-    images: lazyEngine(() => findEngine(env, home)),
+    images,
     host: lazyEngine(() => createHostEngine({ folder: options.hostFolder, env })),
     isHostAllowed: allowsHost(env),
   });
@@ -75,6 +78,7 @@ export function createContainerCapabilities(
     containers,
     sandboxes,
     volumes,
+    engine: images,
     hasEngine: () => engineSocket(env, home) !== undefined,
     describeEngine: async (signal) => engine().describe(signal),
     async resume() {

@@ -59,6 +59,12 @@ export function createEngineRouter({ host, images, isHostAllowed }: RoutedEngine
     output: (id, from, signal) => of(id).output(id, from, signal),
     exec: async (id, exec) => of(id).exec(id, exec),
     use: async (id) => of(id).use(id),
+    build: async (image, signal) => images().build(image, signal),
+    commit: async (id, tag, signal) => of(id).commit(id, tag, signal),
+    fetchImage: async (name, signal) => images().fetchImage(name, signal),
+    image: async (name) => images().image(name),
+    images: async (label, value) => images().images(label, value),
+    removeImage: async (name) => images().removeImage(name),
   };
 }
 

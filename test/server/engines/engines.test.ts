@@ -19,6 +19,11 @@ if (!lacksPodman())
       engine: createDockerEngine(podman.address.slice("unix://".length)),
       image: BUSYBOX,
       containers: podman.containers,
+      builds: () =>
+        podman
+          .podman("ps", "--all", "--external", "--filter", "status=unknown", "--quiet")
+          .split("\n")
+          .filter((id) => id !== ""),
       close: async () => podman[Symbol.asyncDispose](),
     };
   });
@@ -30,6 +35,7 @@ if (process.platform === "linux" && !lacksProgram("busybox"))
       engine: createHostEngine({ folder: folder.path, env: process.env }),
       image: "host:",
       containers: () => readdirSync(folder.path),
+      builds: () => [],
       close: async () => folder[Symbol.dispose](),
     };
   }, ["no network", "memory", "volumes", "images"]);

@@ -133,6 +133,8 @@ export function createHostEngine({ folder, env }: HostEngineOptions): ContainerE
   };
 
   return {
+    ...NO_IMAGES,
+
     async describe() {
       return { kind: "host", version: release(), address: folder };
     },
@@ -239,8 +241,24 @@ export function createHostEngine({ folder, env }: HostEngineOptions): ContainerE
   };
 }
 
+const noImages = (): never => {
+  throw new Failure("failed_precondition", "The server's own machine has no images, and makes none.", {
+    hint: "A container engine does: Podman or Docker.",
+  });
+};
+
+/** What is done with images. */
+const NO_IMAGES: Pick<ContainerEngine, "build" | "commit" | "fetchImage" | "image" | "images" | "removeImage"> = {
+  build: async () => noImages(),
+  commit: async () => noImages(),
+  fetchImage: async () => noImages(),
+  image: async () => undefined,
+  images: async () => [],
+  removeImage: async () => true,
+};
+
 /** Throws Failure failed_precondition for what a process of this machine could not keep. */
-function refuseUnkept({ cpus, hasNetwork, isRestricted, memoryBytes, mounts }: NewContainer, argv: readonly string[]): void {
+function refuseUnkept({ cpus, hasNetwork, isRestricted, memoryBytes, mounts, user }: NewContainer, argv: readonly string[]): void {
   const cannot = (what: string, hint: string): never => {
     throw new Failure("failed_precondition", what, { hint });
   };
@@ -260,6 +278,7 @@ function refuseUnkept({ cpus, hasNetwork, isRestricted, memoryBytes, mounts }: N
       `A program of the server's own machine sees its folders as they are: a volume cannot be at ${mounts[0]?.path}.`,
       "Name a folder of the machine as its working folder, host:/path, or tell it one by a variable.",
     );
+  if (user !== undefined) cannot("A program of the server's own machine has the server's user.", "Name an image.");
   if (isRestricted) cannot("A program of the server's own machine has the kernel of the machine.", "Leave --kernel-policy restricted out.");
 }
 
