@@ -98,6 +98,7 @@ const DIRECTIONS: Readonly<
   "log-client": { all: ["domain", "errors", "gen", "output"], types: ["context"] },
   "topic-client": { all: ["errors", "output"] },
   "shell-client": { all: ["domain", "errors"], types: ["client", "context"] },
+  "sandbox-files": { all: ["disk", "domain", "errors", "shell-client"], types: ["context"] },
   // Interrupting a cell is a call after the command's own signal has ended its calls.
   "notebook-client": { all: ["errors", "gen"], types: ["context"], lazily: ["context"] },
   docs: { all: ["build-info.ts", "cli", "domain", "python"], lazily: ["commands"] },
@@ -106,7 +107,7 @@ const DIRECTIONS: Readonly<
     all: [
       ...["cli", "output", "errors", "config", "contract", "project", "domain", "gen", "build-info.ts", "modules.ts"],
       ...["account", "agents", "baked-packages.ts", "client-packages", "codegen", "dataset-files", "deploy", "docs", "doctor"],
-      ...["log-client", "notebook-client", "query-client", "shell-client", "task-client", "topic-client", "value-files"],
+      ...["log-client", "notebook-client", "query-client", "sandbox-files", "shell-client", "task-client", "topic-client", "value-files"],
     ],
     types: ["context", "client", "python", "release"],
   },

@@ -23,8 +23,8 @@ export interface Unpacked {
 const MOST_ENTRIES = 200_000;
 
 /**
- * Where something of a name is unpacked: in a folder that is there, else at the path itself. Rejects
- * with CliError for a folder that would be mixed with what is in it.
+ * Where something of a name is unpacked: in a folder that is there, else at the path itself.
+ * Rejects with CliError for a folder that would be mixed with what is in it.
  */
 export async function targetOf(path: string, name: string): Promise<string> {
   const isFolder = (await kindOf(path, true)) === "folder";

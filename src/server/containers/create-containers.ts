@@ -18,7 +18,7 @@ export interface ContainerCapabilities {
   readonly containers: Containers;
   readonly sandboxes: Sandboxes;
   readonly volumes: Volumes;
-  /** The engine of images. Throws Failure failed_precondition when there is none, with what to install. */
+  /** The engine of images. Throws Failure failed_precondition when there is none. */
   engine(): ContainerEngine;
   /** Whether there is an engine, or where one would be. */
   hasEngine(): boolean;

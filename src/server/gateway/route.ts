@@ -38,8 +38,8 @@ export interface Route {
 /** The routes of a server. */
 export interface Routes {
   /**
-   * The route of a label, or of an id of a container or group; undefined when there is none. Rejects
-   * with Refused when another node has it.
+   * The route of a label, or of an id of a container or group; undefined when there is none.
+   * Rejects with Refused when another node has it.
    */
   find(labelOrId: string): Promise<Route | undefined>;
 }
