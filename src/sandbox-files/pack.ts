@@ -21,21 +21,20 @@ export interface Packed {
 
 /** Packs a file or folder under a name. Rejects with CliError or the system's error. */
 export async function* pack(path: string, name: string, packed: Packed): AsyncIterable<Uint8Array> {
-  // What was named itself may be a link.
-  yield* entry(path, name, packed, (await stat(path)).isDirectory() ? "folder" : undefined);
+  yield* entry(path, name, packed, true);
   yield TAR_END;
 }
 
-async function* entry(path: string, name: string, packed: Packed, isNamed?: "folder"): AsyncIterable<Uint8Array> {
-  const isTop = !name.includes("/");
-  const found = isTop ? await stat(path) : await lstat(path);
+/** @param isNamed whether it was named itself, and may be a link then that is followed */
+async function* entry(path: string, name: string, packed: Packed, isNamed = false): AsyncIterable<Uint8Array> {
+  const found = isNamed ? await stat(path) : await lstat(path);
   const { mode, mtimeMs: time } = found;
   const facts = { mode: mode & 0o777, time: Math.max(time, 0) };
-  if (isNamed === "folder" || found.isDirectory()) {
+  if (found.isDirectory()) {
     yield* tarHead({ kind: "folder", path: `${name}/`, size: 0, ...facts });
     for (const one of (await readdir(path)).sort()) yield* entry(join(path, one), `${name}/${one}`, packed);
   } else if (found.isSymbolicLink()) yield* tarHead({ kind: "link", path: name, size: 0, target: await readlink(path), ...facts });
-  else if (found.isFile()) yield* file(path, name, packed, facts, isTop);
+  else if (found.isFile()) yield* file(path, name, packed, facts, isNamed);
   else packed.leftOut.push(path);
 }
 
