@@ -59,6 +59,7 @@ export function createEngineRouter({ host, images, isHostAllowed }: RoutedEngine
     output: (id, from, signal) => of(id).output(id, from, signal),
     exec: async (id, exec) => of(id).exec(id, exec),
     use: async (id) => of(id).use(id),
+    makeEmptyImage: async (name, signal) => images().makeEmptyImage(name, signal),
     build: async (image, signal) => images().build(image, signal),
     commit: async (id, tag, signal) => of(id).commit(id, tag, signal),
     fetchImage: async (name, signal) => images().fetchImage(name, signal),

@@ -248,7 +248,8 @@ const noImages = (): never => {
 };
 
 /** What is done with images. */
-const NO_IMAGES: Pick<ContainerEngine, "build" | "commit" | "fetchImage" | "image" | "images" | "removeImage"> = {
+const NO_IMAGES: Pick<ContainerEngine, "build" | "commit" | "fetchImage" | "image" | "images" | "makeEmptyImage" | "removeImage"> = {
+  makeEmptyImage: async () => noImages(),
   build: async () => noImages(),
   commit: async () => noImages(),
   fetchImage: async () => noImages(),
