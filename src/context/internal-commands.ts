@@ -72,6 +72,12 @@ export function internalCommands({ io, surroundings, clock, signal }: InternalHo
       await (folder === undefined ? serveLoadGenerator() : makeLoadIn(folder));
       return exitCodes.ok;
     },
+    /** `__supervise` stays with a program of this machine for the server that started it. */
+    async __supervise(): Promise<number> {
+      const { supervise } = await import("../server/engines/host/supervisor.ts");
+      await supervise();
+      return exitCodes.ok;
+    },
     /** `__history` owns the history of the offline store for the server that started it. */
     async __history(): Promise<number> {
       const { serveHistory } = await import("../server/stores/offline/history/serve-history.ts");

@@ -78,6 +78,8 @@ export const REQUEST_FIELDS: FieldSet = {
     duration: { kind: "duration", meaning: "how long it took to answer" },
     bytes: { kind: "size", meaning: "the size of the answer, where it was known before" },
     client_id: { kind: "name", meaning: "the client that called", aliases: ["client"] },
+    route: { kind: "name", meaning: "the route of the gateway that it went to" },
+    replica: { kind: "name", meaning: "the container that answered" },
     trace_id: { kind: "name", meaning: "the caller's trace" },
     level: LEVEL,
     all_filter: { kind: "text", meaning: "a part of any text of the request", of: ["path", "method", "client_id", "trace_id"] },

@@ -24,20 +24,25 @@ async function added(rounds: number): Promise<Line[]> {
   const bare = begin();
   const barePort = await firstLine(bare.stdout);
   const gateway = begin(barePort);
+  const unseen = begin(barePort, "unseen");
   try {
-    const gatewayPort = await firstLine(gateway.stdout);
+    const [gatewayPort, unseenPort] = await Promise.all([firstLine(gateway.stdout), firstLine(unseen.stdout)]);
     const measured = await interleave(rounds, {
       bare: () => sequential(Number(barePort), "/"),
+      unseen: () => sequential(Number(unseenPort), "/bare/"),
       gateway: () => sequential(Number(gatewayPort), "/bare/"),
     });
-    const [alone, through] = [median(measured.bare.map(median)), median(measured.gateway.map(median))];
+    const of = (name: keyof typeof measured): number => median(measured[name].map(median));
+    const [alone, through, unrecorded] = [of("bare"), of("gateway"), of("unseen")];
     return [
       { what: "a request without the gateway, p50", value: milliseconds(alone) },
       { what: "through the gateway, p50", value: milliseconds(through), ratio: through / alone, anchor: "of without" },
       { what: "which adds", value: milliseconds(through - alone) },
+      { what: "through one that records nothing, p50", value: milliseconds(unrecorded) },
+      { what: "what recording costs", value: milliseconds(through - unrecorded), ratio: through / unrecorded, anchor: "of without" },
     ];
   } finally {
-    for (const one of [gateway, bare]) {
+    for (const one of [gateway, unseen, bare]) {
       one.kill();
       await one.exited;
     }

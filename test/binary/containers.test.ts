@@ -1,7 +1,7 @@
 /** Commands of containers, sandboxes and volumes of the built binary, on a real Podman. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { followPage } from "../harness/docs-page.ts";
 import { eventually } from "../harness/eventually.ts";
@@ -53,6 +53,67 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("with an engine", () => {
         expect(stdout).toMatch(new RegExp(`^${pattern}$`));
       });
       await eventually(() => !podman.containers().some((name) => name.startsWith("svc-process-")), "the end of workers in containers");
+    },
+    TEST_MS,
+  );
+
+  test(
+    "files are copied into a sandbox and out of it, and a hostile one leads nowhere else",
+    async () => {
+      const { id } = await sandbox.json<{ id: string }>(["sandbox", "create", "--image", BUSYBOX, "--name", "files"]);
+      const project = join(sandbox.work, "tree");
+      mkdirSync(join(project, "sub"), { recursive: true });
+      writeFileSync(join(project, "sub", "big"), Buffer.alloc(3_000_000, "0123456789"));
+      writeFileSync(join(project, "small"), "small\n");
+      const copy = async (...words: string[]) => sandbox.svc(["sandbox", "copy", ...words]);
+      const exec = async (script: string) => (await sandbox.svc(["sandbox", "exec", "files", "--", "busybox", "sh", "-c", script])).stdout;
+
+      const into = await copy(project, "files:/tmp");
+      expect([into.exitCode, into.stdout]).toEqual([0, "Copied 2 files, 3.0 MB\n"]);
+      expect((await copy(join(project, "small"), `${id}:/made/for/it`)).exitCode).toBe(0);
+      expect(await exec("find /tmp/tree -type f | sort; cat /made/for/it; wc -c < /tmp/tree/sub/big")).toBe(
+        "/tmp/tree/small\n/tmp/tree/sub/big\nsmall\n3000000\n",
+      );
+      const out = join(sandbox.work, "out");
+      expect(await sandbox.json<object>(["sandbox", "copy", "files:/tmp/tree", out])).toEqual({ files: 2, bytes: 3_000_006, left_out: 0 });
+      expect(readFileSync(join(out, "sub", "big")).equals(readFileSync(join(project, "sub", "big")))).toBe(true);
+      const again = await copy("files:/tmp/tree", sandbox.work);
+      expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining("there is a folder at")]);
+      const none = await copy("files:/tmp/none", join(sandbox.work, "none"));
+      expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining("none")]);
+      expect(existsSync(join(sandbox.work, "none"))).toBe(false);
+
+      const piped = Bun.spawn([sandbox.binary, "sandbox", "copy", "files:/tmp/tree", "-"], {
+        env: sandbox.env,
+        cwd: sandbox.work,
+        stdout: "pipe",
+      });
+      const archive = new Uint8Array(await new Response(piped.stdout).arrayBuffer());
+      expect(Bun.spawnSync(["tar", "-tf", "-"], { stdin: archive }).stdout.toString()).toContain("tree/sub/big");
+      const back = Bun.spawn([sandbox.binary, "sandbox", "copy", "-", "files:/back"], {
+        env: sandbox.env,
+        cwd: sandbox.work,
+        stdin: archive,
+      });
+      expect([await back.exited, await exec("cat /back/tree/small")]).toEqual([0, "small\n"]);
+
+      await exec("cd /tmp/tree && ln -s /etc/passwd link && ln small hard");
+      const linked = await copy("files:/tmp/tree", join(sandbox.work, "linked"));
+      expect([linked.exitCode, linked.stderr]).toEqual([0, expect.stringContaining("links and devices were left out")]);
+      expect(readdirSync(join(sandbox.work, "linked")).includes("link")).toBe(false);
+      await exec(
+        "cd /tmp && mkdir -p evil/x && echo bad > evil/x/passwd && tar -cf /evil.tar evil/x/passwd && sed -i s,evil/x/passwd,evil/../pas,g /evil.tar",
+      );
+      // The shell of the image is the sandbox's own, and so is what it says.
+      const shell = (said: string) => exec(`rm /bin/sh; printf '#!/bin/busybox sh\\n${said}\\n' > /bin/sh; chmod +x /bin/sh`);
+      await shell("cat /evil.tar");
+      const evil = await copy("files:/tmp/evil", join(sandbox.work, "evil"));
+      expect([evil.exitCode, evil.stderr]).toEqual([1, expect.stringContaining("what the sandbox sent is refused")]);
+      expect(readdirSync(sandbox.work).filter((name) => /evil|partial|pas/.test(name))).toEqual([]);
+      await shell("exit 127");
+      const untarred = await copy(project, "files:/tmp/other");
+      expect([untarred.exitCode, untarred.stderr]).toEqual([1, expect.stringContaining("The image has no tar")]);
+      expect((await sandbox.svc(["sandbox", "terminate", "--name", "files", "--yes"])).exitCode).toBe(0);
     },
     TEST_MS,
   );

@@ -62,6 +62,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "container get": ["--id", "no-such"],
   "container stop": ["--id", "no-such", "--yes"],
   "sandbox create": ["--image", "no-such"],
+  "sandbox copy": ["no-such:/file", "no-such"],
   "sandbox get": ["--id", "no-such"],
   "sandbox exec": ["no-such"],
   "sandbox terminate": ["--id", "no-such", "--yes"],

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/container.proto.
  */
 export const file_svc_v1_container: GenFile = /*@__PURE__*/
-  fileDesc("ChZzdmMvdjEvY29udGFpbmVyLnByb3RvEgZzdmMudjEiUwoRQ29udGFpbmVyVmFyaWFibGUSDAoEbmFtZRgBIAEoCRIUCgV2YWx1ZRgCIAEoCUIDgAEBSAASEAoGc2VjcmV0GAMgASgJSABCCAoGc291cmNlIisKC1ZvbHVtZU1vdW50Eg4KBnZvbHVtZRgBIAEoCRIMCgRwYXRoGAIgASgJIj4KEkNvbnRhaW5lclJlc291cmNlcxILCgNjcHUYASABKAkSDgoGbWVtb3J5GAIgASgJEgsKA2dwdRgDIAEoCSLCAgoNQ29udGFpbmVyU3BlYxINCgVpbWFnZRgBIAEoCRISCgplbnRyeXBvaW50GAIgAygJEhEKCWFyZ3VtZW50cxgDIAMoCRIuCgtlbnZpcm9ubWVudBgEIAMoCzIZLnN2Yy52MS5Db250YWluZXJWYXJpYWJsZRItCglyZXNvdXJjZXMYBSABKAsyGi5zdmMudjEuQ29udGFpbmVyUmVzb3VyY2VzEiQKB3ZvbHVtZXMYBiADKAsyEy5zdmMudjEuVm9sdW1lTW91bnQSDAoEcG9ydBgHIAEoDRIMCgRncnBjGAggASgIEg8KB3ByaXZhdGUYCSABKAgSFQoNYXV0aGVudGljYXRlZBgKIAEoCBIVCg1rZXJuZWxfcG9saWN5GAsgASgJEg4KBnJvdXRlcxgMIAMoCRILCgNzc2gYDSABKAgiwQQKCUNvbnRhaW5lchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKBnN0YXR1cxgDIAEoDjIXLnN2Yy52MS5Db250YWluZXJTdGF0dXMSIwoEc3BlYxgEIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEikKBHRhZ3MYBSADKAsyGy5zdmMudjEuQ29udGFpbmVyLlRhZ3NFbnRyeRIrCghsaWZldGltZRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAcgASgJEgsKA3VybBgIIAEoCRIWCglleGl0X2NvZGUYCSABKAVIAIgBARIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGA4gASgJEhUKDXNjYWxpbmdfZ3JvdXAYDyABKAkSIQoDdXNlGBAgASgLMhQuc3ZjLnYxLkNvbnRhaW5lclVzZRISCgVyZWFkeRgRIAEoCEgBiAEBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgwKCl9leGl0X2NvZGVCCAoGX3JlYWR5IkwKDENvbnRhaW5lclVzZRIUCgxtZW1vcnlfYnl0ZXMYASABKAMSFwoKcHJvY2Vzc29ycxgCIAEoAUgAiAEBQg0KC19wcm9jZXNzb3JzIugBChNSdW5Db250YWluZXJSZXF1ZXN0EiMKBHNwZWMYASABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIMCgRuYW1lGAIgASgJEjMKBHRhZ3MYAyADKAsyJS5zdmMudjEuUnVuQ29udGFpbmVyUmVxdWVzdC5UYWdzRW50cnkSKwoIbGlmZXRpbWUYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDwoHY2x1c3RlchgFIAEoCRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJOChRSdW5Db250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyEhAKCHdhcm5pbmdzGAIgAygJIigKE0dldENvbnRhaW5lclJlcXVlc3QSEQoJY29udGFpbmVyGAEgASgJIjwKFEdldENvbnRhaW5lclJlc3BvbnNlEiQKCWNvbnRhaW5lchgBIAEoCzIRLnN2Yy52MS5Db250YWluZXIiFwoVTGlzdENvbnRhaW5lcnNSZXF1ZXN0Ij8KFkxpc3RDb250YWluZXJzUmVzcG9uc2USJQoKY29udGFpbmVycxgBIAMoCzIRLnN2Yy52MS5Db250YWluZXIiKQoUU3RvcENvbnRhaW5lclJlcXVlc3QSEQoJY29udGFpbmVyGAEgASgJIj0KFVN0b3BDb250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyKuUBCg9Db250YWluZXJTdGF0dXMSIAocQ09OVEFJTkVSX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGENPTlRBSU5FUl9TVEFUVVNfUEVORElORxABEhwKGENPTlRBSU5FUl9TVEFUVVNfUlVOTklORxACEh4KGkNPTlRBSU5FUl9TVEFUVVNfU1VDQ0VFREVEEAMSGwoXQ09OVEFJTkVSX1NUQVRVU19GQUlMRUQQBBIcChhDT05UQUlORVJfU1RBVFVTX1NUT1BQRUQQBRIZChVDT05UQUlORVJfU1RBVFVTX0xPU1QQBjLrAgoQQ29udGFpbmVyU2VydmljZRJVCgxSdW5Db250YWluZXISGy5zdmMudjEuUnVuQ29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5SdW5Db250YWluZXJSZXNwb25zZSIKiLUYE5C1GICACBJSCgxHZXRDb250YWluZXISGy5zdmMudjEuR2V0Q29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5HZXRDb250YWluZXJSZXNwb25zZSIHkAIBiLUYAxJYCg5MaXN0Q29udGFpbmVycxIdLnN2Yy52MS5MaXN0Q29udGFpbmVyc1JlcXVlc3QaHi5zdmMudjEuTGlzdENvbnRhaW5lcnNSZXNwb25zZSIHkAIBiLUYAxJSCg1TdG9wQ29udGFpbmVyEhwuc3ZjLnYxLlN0b3BDb250YWluZXJSZXF1ZXN0Gh0uc3ZjLnYxLlN0b3BDb250YWluZXJSZXNwb25zZSIEiLUYE2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChZzdmMvdjEvY29udGFpbmVyLnByb3RvEgZzdmMudjEiUwoRQ29udGFpbmVyVmFyaWFibGUSDAoEbmFtZRgBIAEoCRIUCgV2YWx1ZRgCIAEoCUIDgAEBSAASEAoGc2VjcmV0GAMgASgJSABCCAoGc291cmNlIisKC1ZvbHVtZU1vdW50Eg4KBnZvbHVtZRgBIAEoCRIMCgRwYXRoGAIgASgJIj4KEkNvbnRhaW5lclJlc291cmNlcxILCgNjcHUYASABKAkSDgoGbWVtb3J5GAIgASgJEgsKA2dwdRgDIAEoCSLCAgoNQ29udGFpbmVyU3BlYxINCgVpbWFnZRgBIAEoCRISCgplbnRyeXBvaW50GAIgAygJEhEKCWFyZ3VtZW50cxgDIAMoCRIuCgtlbnZpcm9ubWVudBgEIAMoCzIZLnN2Yy52MS5Db250YWluZXJWYXJpYWJsZRItCglyZXNvdXJjZXMYBSABKAsyGi5zdmMudjEuQ29udGFpbmVyUmVzb3VyY2VzEiQKB3ZvbHVtZXMYBiADKAsyEy5zdmMudjEuVm9sdW1lTW91bnQSDAoEcG9ydBgHIAEoDRIMCgRncnBjGAggASgIEg8KB3ByaXZhdGUYCSABKAgSFQoNYXV0aGVudGljYXRlZBgKIAEoCBIVCg1rZXJuZWxfcG9saWN5GAsgASgJEg4KBnJvdXRlcxgMIAMoCRILCgNzc2gYDSABKAgi1QQKCUNvbnRhaW5lchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKBnN0YXR1cxgDIAEoDjIXLnN2Yy52MS5Db250YWluZXJTdGF0dXMSIwoEc3BlYxgEIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEikKBHRhZ3MYBSADKAsyGy5zdmMudjEuQ29udGFpbmVyLlRhZ3NFbnRyeRIrCghsaWZldGltZRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAcgASgJEgsKA3VybBgIIAEoCRIWCglleGl0X2NvZGUYCSABKAVIAIgBARIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGA4gASgJEhUKDXNjYWxpbmdfZ3JvdXAYDyABKAkSIQoDdXNlGBAgASgLMhQuc3ZjLnYxLkNvbnRhaW5lclVzZRISCgVyZWFkeRgRIAEoCEgBiAEBEhIKCnVuaXNvbGF0ZWQYEiABKAgaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDAoKX2V4aXRfY29kZUIICgZfcmVhZHkiTAoMQ29udGFpbmVyVXNlEhQKDG1lbW9yeV9ieXRlcxgBIAEoAxIXCgpwcm9jZXNzb3JzGAIgASgBSACIAQFCDQoLX3Byb2Nlc3NvcnMi6AEKE1J1bkNvbnRhaW5lclJlcXVlc3QSIwoEc3BlYxgBIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEgwKBG5hbWUYAiABKAkSMwoEdGFncxgDIAMoCzIlLnN2Yy52MS5SdW5Db250YWluZXJSZXF1ZXN0LlRhZ3NFbnRyeRIrCghsaWZldGltZRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAUgASgJGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk4KFFJ1bkNvbnRhaW5lclJlc3BvbnNlEiQKCWNvbnRhaW5lchgBIAEoCzIRLnN2Yy52MS5Db250YWluZXISEAoId2FybmluZ3MYAiADKAkiKAoTR2V0Q29udGFpbmVyUmVxdWVzdBIRCgljb250YWluZXIYASABKAkiPAoUR2V0Q29udGFpbmVyUmVzcG9uc2USJAoJY29udGFpbmVyGAEgASgLMhEuc3ZjLnYxLkNvbnRhaW5lciIXChVMaXN0Q29udGFpbmVyc1JlcXVlc3QiPwoWTGlzdENvbnRhaW5lcnNSZXNwb25zZRIlCgpjb250YWluZXJzGAEgAygLMhEuc3ZjLnYxLkNvbnRhaW5lciIpChRTdG9wQ29udGFpbmVyUmVxdWVzdBIRCgljb250YWluZXIYASABKAkiPQoVU3RvcENvbnRhaW5lclJlc3BvbnNlEiQKCWNvbnRhaW5lchgBIAEoCzIRLnN2Yy52MS5Db250YWluZXIqhwIKD0NvbnRhaW5lclN0YXR1cxIgChxDT05UQUlORVJfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYQ09OVEFJTkVSX1NUQVRVU19QRU5ESU5HEAESHAoYQ09OVEFJTkVSX1NUQVRVU19SVU5OSU5HEAISHgoaQ09OVEFJTkVSX1NUQVRVU19TVUNDRUVERUQQAxIbChdDT05UQUlORVJfU1RBVFVTX0ZBSUxFRBAEEhwKGENPTlRBSU5FUl9TVEFUVVNfU1RPUFBFRBAFEhkKFUNPTlRBSU5FUl9TVEFUVVNfTE9TVBAGEiAKHENPTlRBSU5FUl9TVEFUVVNfVU5SRUFDSEFCTEUQBzLrAgoQQ29udGFpbmVyU2VydmljZRJVCgxSdW5Db250YWluZXISGy5zdmMudjEuUnVuQ29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5SdW5Db250YWluZXJSZXNwb25zZSIKiLUYE5C1GICACBJSCgxHZXRDb250YWluZXISGy5zdmMudjEuR2V0Q29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5HZXRDb250YWluZXJSZXNwb25zZSIHkAIBiLUYAxJYCg5MaXN0Q29udGFpbmVycxIdLnN2Yy52MS5MaXN0Q29udGFpbmVyc1JlcXVlc3QaHi5zdmMudjEuTGlzdENvbnRhaW5lcnNSZXNwb25zZSIHkAIBiLUYAxJSCg1TdG9wQ29udGFpbmVyEhwuc3ZjLnYxLlN0b3BDb250YWluZXJSZXF1ZXN0Gh0uc3ZjLnYxLlN0b3BDb250YWluZXJSZXNwb25zZSIEiLUYE2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * A variable of a container's environment.
@@ -208,7 +208,7 @@ export type ContainerSpec = Message<"svc.v1.ContainerSpec"> & {
   /**
    * Image, as the engine names it, for example `docker.io/library/busybox:1.36`; the engine fetches
    * what it does not have. `host:` = the server's own machine, without a container, where its
-   * operator allows that.
+   * operator allows that; `host:/path` = there in that folder.
    *
    * @generated from field: string image = 1;
    */
@@ -250,7 +250,8 @@ export type ContainerSpec = Message<"svc.v1.ContainerSpec"> & {
   volumes: VolumeMount[];
 
   /**
-   * Port of the container that answers HTTP, 1 to 65535; 0 = none.
+   * Port of the container that answers HTTP, 1 to 65535; 0 = none. A program of the server's own
+   * machine is given another one, in the variable PORT.
    *
    * @generated from field: uint32 port = 7;
    */
@@ -308,7 +309,7 @@ export type ContainerSpecJson = {
   /**
    * Image, as the engine names it, for example `docker.io/library/busybox:1.36`; the engine fetches
    * what it does not have. `host:` = the server's own machine, without a container, where its
-   * operator allows that.
+   * operator allows that; `host:/path` = there in that folder.
    *
    * @generated from field: string image = 1;
    */
@@ -350,7 +351,8 @@ export type ContainerSpecJson = {
   volumes?: VolumeMountJson[];
 
   /**
-   * Port of the container that answers HTTP, 1 to 65535; 0 = none.
+   * Port of the container that answers HTTP, 1 to 65535; 0 = none. A program of the server's own
+   * machine is given another one, in the variable PORT.
    *
    * @generated from field: uint32 port = 7;
    */
@@ -530,6 +532,13 @@ export type Container = Message<"svc.v1.Container"> & {
    * @generated from field: optional bool ready = 17;
    */
   ready?: boolean | undefined;
+
+  /**
+   * Whether nothing isolates it: it is a program of the server's own machine.
+   *
+   * @generated from field: bool unisolated = 18;
+   */
+  unisolated: boolean;
 };
 
 /**
@@ -656,6 +665,13 @@ export type ContainerJson = {
    * @generated from field: optional bool ready = 17;
    */
   ready?: boolean;
+
+  /**
+   * Whether nothing isolates it: it is a program of the server's own machine.
+   *
+   * @generated from field: bool unisolated = 18;
+   */
+  unisolated?: boolean;
 };
 
 /**
@@ -1106,6 +1122,14 @@ export enum ContainerStatus {
    * @generated from enum value: CONTAINER_STATUS_LOST = 6;
    */
   LOST = 6,
+
+  /**
+   * Its node does not run: whether it goes on is not known. To end it gives it up; what is left of it
+   * is removed when the node starts again.
+   *
+   * @generated from enum value: CONTAINER_STATUS_UNREACHABLE = 7;
+   */
+  UNREACHABLE = 7,
 }
 
 /**
@@ -1113,7 +1137,7 @@ export enum ContainerStatus {
  *
  * @generated from enum svc.v1.ContainerStatus
  */
-export type ContainerStatusJson = "CONTAINER_STATUS_UNSPECIFIED" | "CONTAINER_STATUS_PENDING" | "CONTAINER_STATUS_RUNNING" | "CONTAINER_STATUS_SUCCEEDED" | "CONTAINER_STATUS_FAILED" | "CONTAINER_STATUS_STOPPED" | "CONTAINER_STATUS_LOST";
+export type ContainerStatusJson = "CONTAINER_STATUS_UNSPECIFIED" | "CONTAINER_STATUS_PENDING" | "CONTAINER_STATUS_RUNNING" | "CONTAINER_STATUS_SUCCEEDED" | "CONTAINER_STATUS_FAILED" | "CONTAINER_STATUS_STOPPED" | "CONTAINER_STATUS_LOST" | "CONTAINER_STATUS_UNREACHABLE";
 
 /**
  * Describes the enum svc.v1.ContainerStatus.
@@ -1124,7 +1148,7 @@ export const ContainerStatusSchema: GenEnum<ContainerStatus, ContainerStatusJson
 /**
  * Containers: programs of images that the platform's container engine runs. What they print is in
  * the log, under their ids. Every method is FAILED_PRECONDITION without an engine, with what to
- * install; an image never runs outside of one.
+ * install; an image never runs outside of one. The image `host:` is the server's own machine.
  *
  * @generated from service svc.v1.ContainerService
  */

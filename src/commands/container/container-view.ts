@@ -15,6 +15,7 @@ const WORDS: Readonly<Record<ContainerStatus, string>> = {
   [ContainerStatus.FAILED]: "Failed",
   [ContainerStatus.STOPPED]: "Stopped",
   [ContainerStatus.LOST]: "Lost",
+  [ContainerStatus.UNREACHABLE]: "Unreachable",
 };
 
 /** The state of a container in a word. */

@@ -40,9 +40,10 @@ const RUN_FIELDS: FieldViews<Container> = {
 export default defineCommand({
   summary: "Create and run a container",
   description:
-    "The server's container engine (Podman or Docker) runs the image, and fetches it first when it does not have it; without an engine it is refused. Words after " +
-    "-- are the arguments. What the container prints is in `svc logs --query operation_id:<id>`. It goes on when the server stops, and is found again when that " +
-    "starts; what has ended is shown for a week. Values of variables are given to the container and shown to nobody; secrets are given by name, by who may see " +
+    "The server's container engine (Podman or Docker) runs the image, and fetches it first when it does not have it; without an engine it is refused. The image " +
+    "host: (or host:/folder) is the server's own machine, where its operator allows that: the program is not isolated. Words after -- are the " +
+    "arguments. What the container prints is in `svc logs --query operation_id:<id>`. It goes on when the server stops, and is found again when that starts; what " +
+    "has ended is shown for a week. Values of variables are given to the container and shown to nobody; secrets are given by name, by who may see " +
     "them. The permission is `containers.write`.",
   examples: [
     { run: "svc container run --image docker.io/library/busybox -- echo hello", does: "A program that ends" },

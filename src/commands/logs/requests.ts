@@ -20,8 +20,9 @@ type Shown = SearchRequestsResponse | { readonly kind: "viewed" };
 export default defineCommand({
   summary: "Search gateway access logs",
   description:
-    "Requests that the server answered, of all environments, newest first: never what they carried. Fields of a search: path (a part of it), method, " +
-    "response_code, duration, bytes, client_id, trace_id, level; a word is a part of the path. --json has the client, the size and the trace too.",
+    "Requests that the server answered, those to containers and scaling groups too, of all environments, newest first: never what they carried. Fields of a " +
+    "search: path (a part of it), method, response_code, duration, bytes, client_id, route (of the gateway), replica, trace_id, level; a word is a part of the " +
+    "path. --json has all of them.",
   examples: [
     "svc logs requests",
     { run: "svc logs requests --query 'response_code>=500 OR duration>1s' --start 24h", does: "What failed or was slow since yesterday" },

@@ -154,6 +154,18 @@ export const METRICS = {
   "evaluation.score": { kind: "gauge", unit: "one", labels: ["evaluation", "scorer"], summary: "Average score of a run, by scorer" },
   "http.count": { kind: "counter", unit: "one", labels: ["endpoint", "status"], summary: "Requests" },
   "http.latency": { kind: "histogram", unit: "seconds", labels: ["endpoint"], summary: "Time in which requests were answered" },
+  "gateway.count": {
+    kind: "counter",
+    unit: "one",
+    labels: ["kind", "name", "status"],
+    summary: "Requests to containers and scaling groups, by their name",
+  },
+  "gateway.latency": {
+    kind: "histogram",
+    unit: "seconds",
+    labels: ["kind", "name"],
+    summary: "Time in which containers and scaling groups answered requests",
+  },
   "process.cpu": { kind: "counter", unit: "seconds", labels: ["node"], summary: "CPU time of the server" },
   "process.memory": { kind: "gauge", unit: "bytes", labels: ["node"], summary: "Resident memory of the server" },
   "app.counter": { kind: "counter", unit: "one", labels: APP_LABELS, summary: "What applications count" },

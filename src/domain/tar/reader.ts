@@ -11,6 +11,13 @@ export class ArchiveRefused extends Error {
   override readonly name = "ArchiveRefused";
 }
 
+/** What an archive has beside files and folders, and is left out of it. */
+export interface LeftOut {
+  readonly path: string;
+  /** For example `a symbolic link`. */
+  readonly what: string;
+}
+
 /** Limits of an archive. */
 export interface ArchiveLimits {
   /** Files and folders. */
@@ -22,6 +29,8 @@ export interface ArchiveLimits {
    * another way (`CON`, `a:b`, `a.`). Default false.
    */
   readonly portableNames?: boolean;
+  /** Told of links and devices, which are left out then; default: they refuse the archive. */
+  readonly onLeftOut?: (entry: LeftOut) => void;
 }
 
 /** 50,000 entries and 1 GiB. */
@@ -37,6 +46,8 @@ export type ArchiveEntry =
       /** Relative, with `/`. */
       readonly path: string;
       readonly size: number;
+      /** Permissions, as 0o644. */
+      readonly mode: number;
       /** The bytes; what is not read is skipped when the next entry is asked for. */
       content(): AsyncIterable<Uint8Array>;
     };
@@ -71,13 +82,23 @@ export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: Ar
       if (entry.size > MAX_HEADER_BYTES) throw new ArchiveRefused("the archive has a header that is too long");
       const content = await bytes.takePadded(entry.size);
       if (entry.kind === "L") longPath = text(content).replace(/\0.*$/s, "");
-      if (entry.kind === "x") longPath = paxPath(content) ?? longPath;
+      if (entry.kind === "x") longPath = paxPath(content, limits.onLeftOut !== undefined) ?? longPath;
+      continue;
+    }
+    if (entry.kind === "K" && limits.onLeftOut) {
+      if (entry.size > MAX_HEADER_BYTES) throw new ArchiveRefused("the archive has a header that is too long");
+      await bytes.takePadded(entry.size);
       continue;
     }
     const path = longPath ?? entry.path;
     longPath = undefined;
     const shown = JSON.stringify(path);
     const refused = REFUSED_KINDS[entry.kind];
+    if (refused && limits.onLeftOut && entry.size === 0) {
+      seen.count();
+      limits.onLeftOut({ path, what: refused });
+      continue;
+    }
     if (refused) throw new ArchiveRefused(`${shown} is ${refused}; only files and folders are taken`);
     if (entry.kind !== "0" && entry.kind !== "5") throw new ArchiveRefused(`${shown} is of a kind that is not taken`);
     if (entry.kind === "5" && /^\.\/?$/.test(path)) continue;
@@ -97,7 +118,7 @@ export async function* readArchive(chunks: AsyncIterable<Uint8Array>, limits: Ar
         yield chunk;
       }
     };
-    yield { kind: "file", path: name, size: entry.size, content };
+    yield { kind: "file", path: name, size: entry.size, mode: entry.mode, content };
     for await (const _ of content());
     await bytes.skip((BLOCK - (entry.size % BLOCK)) % BLOCK);
   }
@@ -119,7 +140,15 @@ export function checkPaths(paths: Iterable<string>, limits: ArchiveLimits = ARCH
 class Entries {
   private readonly kinds = new Map<string, "file" | "folder">();
 
+  private others = 0;
+
   constructor(private readonly limits: ArchiveLimits) {}
+
+  /** Counts an entry that is left out. */
+  count(): void {
+    this.checkCount();
+    this.others++;
+  }
 
   addFile(path: string): void {
     if (this.kinds.has(this.key(path))) throw new ArchiveRefused(`${JSON.stringify(path)} is in the archive twice`);
@@ -138,9 +167,13 @@ class Entries {
   }
 
   private add(path: string, kind: "file" | "folder"): void {
-    const { maxEntries } = this.limits;
-    if (this.kinds.size >= maxEntries) throw new ArchiveRefused(`the archive has more than ${maxEntries} entries`);
+    this.checkCount();
     this.kinds.set(this.key(path), kind);
+  }
+
+  private checkCount(): void {
+    const { maxEntries } = this.limits;
+    if (this.kinds.size + this.others >= maxEntries) throw new ArchiveRefused(`the archive has more than ${maxEntries} entries`);
   }
 
   private key(path: string): string {
@@ -170,6 +203,7 @@ function safeSegments(path: string, portable: boolean): string[] {
 interface Header {
   readonly path: string;
   readonly size: number;
+  readonly mode: number;
   readonly kind: string;
 }
 
@@ -184,7 +218,12 @@ function readHeader(block: Uint8Array): Header {
   const flag = block[156] ?? 0;
   const prefix = field(block, 257, 5) === "ustar" ? field(block, 345, 155) : "";
   const name = field(block, 0, 100);
-  return { path: prefix === "" ? name : `${prefix}/${name}`, size, kind: flag === 0 ? "0" : String.fromCharCode(flag) };
+  return {
+    path: prefix === "" ? name : `${prefix}/${name}`,
+    size,
+    mode: Number.parseInt(field(block, 100, 8), 8) & 0o777,
+    kind: flag === 0 ? "0" : String.fromCharCode(flag),
+  };
 }
 
 function field(block: Uint8Array, start: number, length: number): string {
@@ -201,7 +240,8 @@ function text(bytes: Uint8Array): string {
   }
 }
 
-function paxPath(content: Uint8Array): string | undefined {
+/** The path that a pax header gives. @param ofLinks whether it may be one of a link */
+function paxPath(content: Uint8Array, ofLinks: boolean): string | undefined {
   let path: string | undefined;
   for (let at = 0; at < content.length; ) {
     const space = content.indexOf(32, at);
@@ -210,7 +250,7 @@ function paxPath(content: Uint8Array): string | undefined {
       throw new ArchiveRefused("the archive has a damaged header");
     const record = text(content.subarray(space + 1, at + length - 1));
     if (record.startsWith("path=")) path = record.slice(5);
-    if (record.startsWith("linkpath=") || record.startsWith("size="))
+    if ((record.startsWith("linkpath=") && !ofLinks) || record.startsWith("size="))
       throw new ArchiveRefused("the archive has a header that is not taken");
     at += length;
   }

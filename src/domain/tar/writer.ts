@@ -14,22 +14,46 @@ export interface TarFile {
   readonly time: number;
 }
 
+/** What stands before the bytes of an entry. */
+export interface TarHead extends Pick<TarFile, "mode" | "path" | "time"> {
+  readonly kind: "file" | "folder" | "link";
+  /** Bytes of a file. */
+  readonly size: number;
+  /** Where a link leads. */
+  readonly target?: string;
+}
+
 const BLOCK = 512;
-const FILE = "0";
+const KINDS = { file: "0", link: "2", folder: "5" } as const;
 const PAX_HEADER = "x";
+const MAX_LINK = 100;
+/** Largest size that a head holds by itself. */
+const MAX_SIZE = 0o77777777777;
 
 /** The end of an archive: two empty blocks. */
 export const TAR_END: Uint8Array = new Uint8Array(2 * BLOCK);
 
 /** The blocks of one file, to be written one after the other. */
-export function tarEntry({ path, content, mode, time }: TarFile): Uint8Array[] {
+export function tarEntry({ content, ...file }: TarFile): Uint8Array[] {
+  return [...tarHead({ ...file, kind: "file", size: content.length }), content, tarPadding(content.length)];
+}
+
+/** The blocks before the bytes of an entry, after which `tarPadding` follows. */
+export function tarHead({ kind, mode, path, size, target = "", time }: TarHead): Uint8Array[] {
   const name = splitName(path);
+  const isPlainTarget = target.length <= MAX_LINK && /^[\x20-\x7e]*$/.test(target);
+  const records = [
+    ...(name ? [] : [paxRecord("path", path)]),
+    ...(isPlainTarget ? [] : [paxRecord("linkpath", target)]),
+    ...(size <= MAX_SIZE ? [] : [paxRecord("size", String(size))]),
+  ];
   const parts: Uint8Array[] = [];
-  if (!name) {
-    const pax = paxRecord("path", path);
-    parts.push(header({ name: "pax_header", prefix: "" }, pax.length, 0o644, time, PAX_HEADER), pax, padding(pax.length));
+  if (records.length > 0) {
+    const pax = Buffer.concat(records);
+    parts.push(header({ name: "pax_header", prefix: "" }, pax.length, 0o644, time, PAX_HEADER), pax, tarPadding(pax.length));
   }
-  parts.push(header(name ?? { name: "long_name", prefix: "" }, content.length, mode, time, FILE), content, padding(content.length));
+  const link = isPlainTarget ? target : "long_link";
+  parts.push(header(name ?? { name: "long_name", prefix: "" }, size <= MAX_SIZE ? size : 0, mode, time, KINDS[kind], link));
   return parts;
 }
 
@@ -45,7 +69,7 @@ function splitName(path: string): { name: string; prefix: string } | undefined {
   return undefined;
 }
 
-function header(name: { name: string; prefix: string }, size: number, mode: number, time: number, type: string): Uint8Array {
+function header(name: { name: string; prefix: string }, size: number, mode: number, time: number, type: string, link = ""): Uint8Array {
   const block = Buffer.alloc(BLOCK);
   const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, "0")}\0`;
   block.write(name.name, 0, 100, "latin1");
@@ -56,6 +80,7 @@ function header(name: { name: string; prefix: string }, size: number, mode: numb
   block.write(octal(Math.floor(time / 1000), 12), 136, "latin1");
   block.write("        ", 148, "latin1");
   block.write(type, 156, "latin1");
+  block.write(link, 157, MAX_LINK, "latin1");
   block.write("ustar\0" + "00", 257, "latin1");
   block.write(octal(0, 8), 329, "latin1");
   block.write(octal(0, 8), 337, "latin1");
@@ -72,6 +97,7 @@ function paxRecord(key: string, value: string): Uint8Array {
   return Buffer.from(`${length} ${key}=${value}\n`);
 }
 
-function padding(size: number): Uint8Array {
+/** The bytes that follow those of a file. */
+export function tarPadding(size: number): Uint8Array {
   return new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 }

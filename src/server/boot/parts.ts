@@ -54,6 +54,7 @@ import type { MetricReader } from "../metrics/reader.ts";
 import { createMetricRecorder, type MetricRecording } from "../metrics/recorder.ts";
 import { timedStore, timedStores } from "../metrics/timed-store.ts";
 import type { Monitors } from "../monitors/monitors.ts";
+import { createGoneNodes } from "../nodes/gone-nodes.ts";
 import { createHistoryRetention, type HistoryRetention } from "../nodes/history-retention.ts";
 import { readNodeId } from "../nodes/node-id.ts";
 import { retentionJobs } from "../nodes/retention.ts";
@@ -791,7 +792,8 @@ export async function openParts({
     const known = await deployments();
     return createContainerCapabilities({
       ...collections,
-      ...{ env, home: env.HOME ?? home, folder: directory.file("volumes"), node: node() },
+      ...{ env, home: env.HOME ?? home, folder: directory.file("volumes"), hostFolder: directory.file("host-programs"), node: node() },
+      goneNodes: createGoneNodes(metadata.nodes, node()),
       secrets: async () => (await secrets()).secrets,
       halted: (environmentId) => known.halted(environmentId),
       logs: logRecorder,
@@ -825,6 +827,7 @@ export async function openParts({
       containers: (await containers()).containers,
       environments: () => metadata.environments(),
       ...{ sealer, node: node(), metrics, journal: metadata.processes },
+      goneNodes: createGoneNodes(metadata.nodes, node()),
       pace: options.groupIdleMs === undefined ? {} : { idleMs: options.groupIdleMs },
     });
     await groups.start();

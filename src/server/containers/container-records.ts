@@ -6,8 +6,11 @@ import type { JsonObject } from "../../domain/json-value.ts";
 import { type Collection, type CollectionParts, createCollection, type Document } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
 
-/** The state of a container; those after `running` are final. */
-export type ContainerState = "pending" | "running" | "succeeded" | "failed" | "stopped" | "lost";
+/**
+ * The state of a container; those after `unreachable` are final. That one is never stored: the node
+ * of the container does not run, and what became of it is not known.
+ */
+export type ContainerState = "pending" | "running" | "unreachable" | "succeeded" | "failed" | "stopped" | "lost";
 
 /** What is stored of a container. Times are epoch milliseconds. */
 interface ContainerContent {
@@ -66,7 +69,7 @@ export interface ContainerRecords {
 
 /** Whether a container has ended. */
 export function hasEnded({ status }: Pick<StoredContainer, "status">): boolean {
-  return status !== "pending" && status !== "running";
+  return status !== "pending" && status !== "running" && status !== "unreachable";
 }
 
 /** A spec without the values of its variables. */

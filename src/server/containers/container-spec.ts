@@ -2,6 +2,7 @@
 
 import type { ContainerSpec, ContainerVariable } from "../../../gen/svc/v1/container_pb.ts";
 import { quantityValue } from "../../domain/quantity.ts";
+import { isHostImage } from "../engines/host/host-image.ts";
 import { Failure } from "../failure.ts";
 import type { EnvironmentVariables } from "../secrets/secrets.ts";
 
@@ -18,9 +19,10 @@ const MAX_TAG = 200;
 const LEAST_MEMORY = 4 * 1024 * 1024;
 const LEAST_CPU = 0.01;
 const MOST_CPU = 1_024;
+const IMAGE = /^[\w][\w.:/@+-]*$/;
+const HOST_IMAGE = /^host:(?:\/[^\0]*)?$/;
 /** Most names of missing secrets that are told. */
 const MOST_SHOWN = 10;
-const HOST_IMAGE = /^host:/;
 
 const refuse = (what: string, hint?: string): never => {
   throw new Failure("invalid_argument", what, hint === undefined ? {} : { hint });
@@ -60,14 +62,11 @@ export function resourceLimits({ cpu, memory }: { readonly cpu: string; readonly
   return { cpus, memoryBytes: memoryBytes === undefined ? undefined : Math.floor(memoryBytes) };
 }
 
-/** Throws Failure invalid_argument for what is no image, failed_precondition for `host:`. */
+/** Throws Failure invalid_argument for what is no image, nor `host:` with or without a folder. */
 export function checkImage(image: string): void {
-  if (image === "" || image.length > MAX_IMAGE || !/^[\w][\w.:/@+-]*$/.test(image))
-    refuse(`${JSON.stringify(image.slice(0, 100))} is no image.`, "For example docker.io/library/busybox:1.36.");
-  if (HOST_IMAGE.test(image))
-    throw new Failure("failed_precondition", "This server runs images in a container engine alone, and nothing on its own machine.", {
-      hint: "Name an image; `svc task run` runs code of the project as a process.",
-    });
+  const isImage = image.length <= MAX_IMAGE && (isHostImage(image) ? HOST_IMAGE : IMAGE).test(image);
+  if (!isImage)
+    refuse(`${JSON.stringify(image.slice(0, 100))} is no image.`, "For example docker.io/library/busybox:1.36, or host:/srv/app.");
 }
 
 /** Throws Failure invalid_argument for variables beyond their bounds. */

@@ -11,12 +11,15 @@ import { allows } from "../../domain/permissions.ts";
 import type { Caller } from "../access/tokens.ts";
 import { suspended } from "../deployments/environment-states.ts";
 import type { ContainerEngine, EngineContainer, EngineUse } from "../engines/container-engine.ts";
+import type { EnginePart } from "../engines/engine-router.ts";
+import { isHostImage } from "../engines/host/host-image.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
 import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
+import type { GoneNodes } from "../nodes/gone-nodes.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { LogStore } from "../stores/logs/store.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
@@ -45,7 +48,10 @@ export interface ContainerWish {
 export interface Containers {
   /** Makes and starts one. Rejects with Failure; nothing is left in the engine then. */
   run(wish: ContainerWish, caller: Caller): Promise<StoredContainer>;
-  /** Ends one and removes its disk. Rejects with Failure. @param why for people; may be empty */
+  /**
+   * Ends one and removes its disk; gives up one whose node does not run. Rejects with Failure.
+   * @param why for people; may be empty
+   */
   stop(environmentId: string, idOrName: string, why: string): Promise<StoredContainer>;
   /** By id, or by the name of one that has not ended, else of the newest of the name. */
   find(environmentId: string, idOrName: string): Promise<StoredContainer | undefined>;
@@ -74,8 +80,10 @@ export interface ContainersOptions {
   readonly records: ContainerRecords;
   /** What they are, in names. */
   readonly kind: "container" | "sandbox";
-  /** Throws Failure failed_precondition without an engine. */
-  readonly engine: () => ContainerEngine;
+  /** Throws Failure failed_precondition without an engine. @param image the one that it is for */
+  readonly engine: (image?: string) => ContainerEngine;
+  /** What lists containers, of some images each; default: the engine, of all. */
+  readonly engineParts?: () => readonly EnginePart[];
   readonly volumes: Pick<Volumes, "folder">;
   readonly secrets: () => Promise<Pick<Secrets, "variables">>;
   /** Aborted with a reason in words when an environment is suspended or removed. */
@@ -87,6 +95,8 @@ export interface ContainersOptions {
   readonly journal: Pick<ProcessStore, "addEvent">;
   /** Id of this node. */
   readonly node: string;
+  /** Which nodes do not run; default: all do. */
+  readonly goneNodes?: GoneNodes;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -123,6 +133,14 @@ export function createContainers(options: ContainersOptions): Containers {
   /** Ids of those that are just being made. */
   const making = new Set<string>();
   const closing = new AbortController();
+
+  /** Containers with what is known of their nodes. */
+  const seen = async (all: readonly StoredContainer[]): Promise<StoredContainer[]> => {
+    const others = all.filter((one) => one.node !== node && !hasEnded(one)).map((one) => one.node);
+    const gone = await options.goneNodes?.(others);
+    return all.map((one) => (!hasEnded(one) && gone?.has(one.node) ? { ...one, status: "unreachable", message: nodeGone(one.node) } : one));
+  };
+  const seenOne = async (one: StoredContainer): Promise<StoredContainer> => (await seen([one]))[0] ?? one;
 
   const note = async ({ environmentId, name }: StoredContainer, reason: "Started" | "Stopped" | "Crashed", message: string) => {
     const type = reason === "Crashed" ? "Warning" : "Normal";
@@ -203,6 +221,34 @@ export function createContainers(options: ContainersOptions): Containers {
     }
   };
 
+  /** Finds those again that a part of the engine has; does nothing while that does not answer. */
+  const resumePart = async (part: EnginePart, all: readonly StoredContainer[]): Promise<void> => {
+    const own = all.filter(({ spec }) => part.isOf(spec.image));
+    let found: readonly EngineContainer[];
+    try {
+      found = (await part.list(NODE_LABEL, node)).filter(({ labels }) => labels[KIND_LABEL] === kind);
+    } catch (error) {
+      if (own.length > 0) log.warning(`the engine of ${own.length} containers does not answer`, { error: errorText(error) });
+      return;
+    }
+    const byId = new Map(found.map((one) => [one.labels[ID_LABEL], one]));
+    const isOurs = (id: string): boolean => held.has(id) || making.has(id);
+    for (const stored of own) {
+      const there = byId.get(stored.id);
+      if (isOurs(stored.id)) continue;
+      if (there?.state === "running" || there?.state === "exited") hold(stored, there, await options.recorded());
+      else {
+        await records.change(stored, {
+          status: "lost",
+          message: "The engine had it no more when the server started.",
+          endedAt: clock.now(),
+        });
+        if (there) await options.engine().remove(there.id);
+      }
+    }
+    for (const { id, labels } of found) if (!isOurs(labels[ID_LABEL] ?? "")) await options.engine().remove(id);
+  };
+
   const variablesOf = async ({ environment, spec }: ContainerWish, caller: Caller): Promise<Readonly<Record<string, string>>> => {
     const hasSecrets = spec.environment.some(({ source }) => source.case === "secret");
     if (hasSecrets && !allows(caller.permissions, "secrets.read"))
@@ -220,8 +266,12 @@ export function createContainers(options: ContainersOptions): Containers {
       checkName(name, kind);
       checkTags(tags);
       checkSpec(spec);
+      if (isHostImage(spec.image) && !allows(caller.permissions, "deploy"))
+        throw new Failure("permission_denied", "Programs of the server's own machine are run only by who may deploy code to it.", {
+          hint: "The permission is `deploy`, beside `containers.write`.",
+        });
       if (lifetimeMs < 0) throw new Failure("invalid_argument", `The lifetime of a ${kind} is not below 0.`);
-      const engine = options.engine();
+      const engine = options.engine(spec.image);
       const env = await variablesOf(wish, caller);
       const mounts = await Promise.all(
         spec.volumes.map(async ({ path, volume }) => ({ path, source: await volumes.folder(environment.id, volume) })),
@@ -267,7 +317,11 @@ export function createContainers(options: ContainersOptions): Containers {
     },
 
     async stop(environmentId, idOrName, why) {
-      const stored = await records.get(environmentId, idOrName);
+      const stored = await seenOne(await records.get(environmentId, idOrName));
+      if (stored.status === "unreachable") {
+        const message = `It was given up while its node, ${stored.node}, did not run: what is left of it is removed when that starts.`;
+        return records.change(stored, { status: "lost", message, endedAt: clock.now() });
+      }
       if (hasEnded(stored))
         throw new Failure(
           "failed_precondition",
@@ -280,9 +334,12 @@ export function createContainers(options: ContainersOptions): Containers {
       return records.get(environmentId, stored.id);
     },
 
-    find: records.find,
-    get: records.get,
-    list: records.list,
+    async find(environmentId, idOrName) {
+      const found = await records.find(environmentId, idOrName);
+      return found && seenOne(found);
+    },
+    get: async (environmentId, idOrName) => seenOne(await records.get(environmentId, idOrName)),
+    list: async (environmentId) => seen(await records.list(environmentId)),
     engineId: (id) => held.get(id)?.engineId,
     address: (id) => held.get(id)?.address,
     async use(id) {
@@ -293,29 +350,10 @@ export function createContainers(options: ContainersOptions): Containers {
 
     async resume() {
       const own = (await records.list()).filter((one) => one.node === node && !hasEnded(one) && !held.has(one.id));
-      let found: readonly EngineContainer[];
-      try {
-        found = (await options.engine().list(NODE_LABEL, node)).filter(({ labels }) => labels[KIND_LABEL] === kind);
-      } catch (error) {
-        if (own.length > 0) log.warning(`the engine of ${own.length} containers does not answer`, { error: errorText(error) });
-        return;
-      }
-      const byId = new Map(found.map((one) => [one.labels[ID_LABEL], one]));
-      const isOurs = (id: string): boolean => held.has(id) || making.has(id);
-      for (const stored of own) {
-        const there = byId.get(stored.id);
-        if (isOurs(stored.id)) continue;
-        if (there?.state === "running" || there?.state === "exited") hold(stored, there, await options.recorded());
-        else {
-          await records.change(stored, {
-            status: "lost",
-            message: "The engine had it no more when the server started.",
-            endedAt: clock.now(),
-          });
-          if (there) await options.engine().remove(there.id);
-        }
-      }
-      for (const { id, labels } of found) if (!isOurs(labels[ID_LABEL] ?? "")) await options.engine().remove(id);
+      const parts = options.engineParts?.() ?? [
+        { isOf: () => true, list: async (label: string, value: string) => options.engine().list(label, value) },
+      ];
+      for (const part of parts) await resumePart(part, own);
     },
 
     async forget(environmentId) {
@@ -359,8 +397,17 @@ function reasonOf({ error, exitCode, isOutOfMemory }: EngineContainer, { spec }:
   return error;
 }
 
+/** What is said of what a node has that does not run. */
+function nodeGone(node: string): string {
+  return `Its node, ${node}, does not run: whether it goes on is not known.`;
+}
+
 /** The refusal of what another node has, or this one has lost. */
-export function elsewhere({ name, node: home }: StoredContainer, node: string, kind: string): Failure {
+export function elsewhere({ name, node: home, status }: StoredContainer, node: string, kind: string): Failure {
+  if (status === "unreachable")
+    return new Failure("unavailable", `The ${kind} '${name}' cannot be reached: its node, ${home}, does not run.`, {
+      hint: "Start that node again, or end it here, which gives it up.",
+    });
   if (home === node)
     return new Failure("unavailable", `The ${kind} '${name}' is not followed any more.`, { hint: "Ask again in a moment." });
   return new Failure("failed_precondition", `The ${kind} '${name}' runs on another node, ${home}.`, {

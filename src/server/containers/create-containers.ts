@@ -3,7 +3,9 @@
 import type { KeyRing } from "../access/keys.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { ContainerEngine, EngineDescription } from "../engines/container-engine.ts";
+import { allowsHost, createEngineRouter } from "../engines/engine-router.ts";
 import { engineSocket, findEngine } from "../engines/find-engine.ts";
+import { createHostEngine } from "../engines/host/host-engine.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Secrets } from "../secrets/secrets.ts";
@@ -20,7 +22,7 @@ export interface ContainerCapabilities {
   readonly volumes: Volumes;
   /** What containers and sandboxes used when they were last measured. */
   readonly uses: ContainerUses;
-  /** The engine. Throws Failure failed_precondition when there is none, with what to install. */
+  /** The engine of images. Throws Failure failed_precondition when there is none. */
   engine(): ContainerEngine;
   /** Whether there is an engine, or where one would be. */
   hasEngine(): boolean;
@@ -41,6 +43,8 @@ export function createContainerCapabilities(
     readonly home: string;
     /** Folder of the volumes. */
     readonly folder: string;
+    /** Folder of what is kept of programs of this machine. */
+    readonly hostFolder: string;
     readonly secrets: () => Promise<Pick<Secrets, "variables">>;
     readonly halted: (environmentId: string) => AbortSignal;
     readonly logs: LogRecorder;
@@ -51,10 +55,20 @@ export function createContainerCapabilities(
     readonly metrics: MetricRecorder;
     /** Names of scaling groups by their ids. */
     readonly groupNames: () => Promise<ReadonlyMap<string, string>>;
+    readonly goneNodes: NonNullable<ContainersOptions["goneNodes"]>;
   },
 ): ContainerCapabilities {
   const { env, home, halted, keys, node, clock } = options;
-  const engine = lazyEngine(() => findEngine(env, home));
+  const images = lazyEngine(() => findEngine(env, home));
+  const router = createEngineRouter({
+    images,
+    host: lazyEngine(() => createHostEngine({ folder: options.hostFolder, env })),
+    isHostAllowed: allowsHost(env),
+  });
+  const engine = (image?: string): ContainerEngine => {
+    if (image !== undefined) router.require(image);
+    return router;
+  };
   const records = createContainerRecords(options, "container");
   const sandboxRecords = createContainerRecords(options, "sandbox");
   const users = async (environmentId: string, volume: string): Promise<readonly string[]> =>
@@ -62,7 +76,7 @@ export function createContainerCapabilities(
       .filter((one) => !hasEnded(one) && one.spec.volumes.some((mount) => mount.volume === volume))
       .map(({ name }) => name);
   const volumes = createVolumes({ ...options, users });
-  const shared = { ...options, engine, volumes };
+  const shared = { ...options, engine, engineParts: () => router.parts, volumes };
   const containers = createContainers({ ...shared, records, kind: "container" });
   const boxes = createContainers({ ...shared, records: sandboxRecords, kind: "sandbox" });
   const measured = [
@@ -77,7 +91,7 @@ export function createContainerCapabilities(
     sandboxes,
     volumes,
     uses,
-    engine,
+    engine: images,
     hasEngine: () => engineSocket(env, home) !== undefined,
     describeEngine: async (signal) => engine().describe(signal),
     async resume() {

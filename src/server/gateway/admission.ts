@@ -48,6 +48,14 @@ export interface Admitted {
   readonly target: string;
   /** What was taken from the front of the path; empty = nothing. */
   readonly prefix: string;
+  /** Who sent it, where the route wants a token. */
+  readonly clientId?: string;
+}
+
+/** A request whose credentials were refused. */
+export interface RefusedCall extends Pick<Asked, "fields" | "sender"> {
+  readonly route: Route;
+  readonly code: "unauthenticated" | "permission_denied";
 }
 
 /** What admission depends on. */
@@ -57,12 +65,17 @@ export interface AdmissionParts {
   readonly environments: Pick<Environments, "list">;
   /** Names of the gateway in Host headers beside those of this machine, without ports. */
   readonly names: ReadonlySet<string>;
+  /** Writes down that a request was refused. Never rejects. */
+  readonly refused: (call: RefusedCall) => Promise<void>;
 }
 
 const LOCAL_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Decides about a request by its head. Rejects with Refused. */
-export async function admit(parts: AdmissionParts, asked: Asked): Promise<Admitted> {
+/**
+ * Decides about a request by its head. Rejects with Refused.
+ * @param onRoute told of the route, also when the request may not pass
+ */
+export async function admit(parts: AdmissionParts, asked: Asked, onRoute: (route: Route) => void): Promise<Admitted> {
   const { label, name, prefix, target } = placeOf(parts.names, asked);
   const route = await parts.routes.find(label);
   if (!route)
@@ -71,9 +84,16 @@ export async function admit(parts: AdmissionParts, asked: Asked): Promise<Admitt
       `There is no route '${label.slice(0, 100)}'.`,
       "`svc container get` and `svc scaling-group get` print the address of what has a port and has not ended.",
     );
+  onRoute(route);
   if (route.isPrivate) refuseOthers(asked, name);
-  if (route.isAuthenticated) await checkToken(parts, asked.fields, route);
-  return { route, target, prefix };
+  if (!route.isAuthenticated) return { route, target, prefix };
+  try {
+    return { route, target, prefix, clientId: await checkToken(parts, asked.fields, route) };
+  } catch (error) {
+    const code = error instanceof Refused ? REFUSALS[error.status] : undefined;
+    if (code !== undefined) await parts.refused({ route, fields: asked.fields, sender: asked.sender, code });
+    throw error;
+  }
 }
 
 /** Where a request says that it goes: by the first part of its host, else by that of its path. */
@@ -107,7 +127,11 @@ function refuseOthers({ fields, host, sender }: Asked, name: string): void {
   if (isForeign) throw new Refused(403, "This route is private, and takes no requests of pages of other sites.");
 }
 
-async function checkToken({ callers, environments }: AdmissionParts, fields: readonly HeadField[], route: Route): Promise<void> {
+/** Statuses that say that credentials were refused. */
+const REFUSALS: Readonly<Record<number, RefusedCall["code"]>> = { 401: "unauthenticated", 403: "permission_denied" };
+
+/** The client whose token a request has. Rejects with Refused. */
+async function checkToken({ callers, environments }: AdmissionParts, fields: readonly HeadField[], route: Route): Promise<string> {
   const tokens = valuesOf(fields, "authorization");
   if (tokens.length > 1) throw new Refused(400, "The request has several Authorization headers.");
   const headers = new Headers(tokens.map((token): [string, string] => ["authorization", token]));
@@ -116,6 +140,7 @@ async function checkToken({ callers, environments }: AdmissionParts, fields: rea
     if (!caller) throw new Error("routes with tokens need credentials");
     const own = (await environments.list(caller.teamId, "")).find(({ id }) => id === route.environmentId);
     if (!own || !mayReach(caller, own)) throw new Refused(403, "The token does not reach the environment of this route.");
+    return caller.clientId;
   } catch (error) {
     throw error instanceof Failure ? Refused.of(error) : error;
   }

@@ -3,13 +3,19 @@
 import type { ContainerCapabilities } from "../containers/create-containers.ts";
 import { createConnections } from "../http1/connections.ts";
 import type { ScalingGroups } from "../scaling-groups/scaling-groups.ts";
+import { tallyRefusal } from "../wire/call-audit.ts";
 import type { Platform } from "../wire/platform.ts";
 import { type GatewayParts, PATIENCE } from "./exchange.ts";
+import { createGatewayMeter } from "./gateway-meter.ts";
+import { clientOf } from "./passed-fields.ts";
 import { createRoutes } from "./routes.ts";
 
 /** Makes what requests of the gateway need. */
 export async function createGatewayParts(
-  options: Pick<Platform, "callers" | "environments" | "components" | "log"> & {
+  options: Pick<
+    Platform,
+    "audit" | "callers" | "clients" | "clock" | "components" | "dataDir" | "environments" | "log" | "logRecorder" | "metrics" | "node"
+  > & {
     readonly containers: () => Promise<ContainerCapabilities>;
     readonly scalingGroups: () => Promise<ScalingGroups>;
     /** See `AdmissionParts`. */
@@ -21,7 +27,17 @@ export async function createGatewayParts(
   const groups = await options.scalingGroups();
   return {
     ...{ callers, environments, names, log },
-    routes: createRoutes({ containers, groups, isSuspended: () => components.isSuspended("gateway") }),
+    meter: createGatewayMeter(options),
+    async refused({ code, fields, route, sender }) {
+      const headers = new Headers(
+        fields
+          .filter(([name]) => name === "authorization" || name === "traceparent")
+          .map(([name, value]): [string, string] => [name, value]),
+      );
+      const address = clientOf(sender, fields);
+      await tallyRefusal(options, { endpoint: `gateway/${route.label}`, headers, address, environmentId: route.environmentId }, code);
+    },
+    routes: createRoutes({ containers, groups, node: options.node(), isSuspended: () => components.isSuspended("gateway") }),
     connections: createConnections(),
     patience: PATIENCE,
   };

@@ -28,6 +28,7 @@ import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
 import { isLoopback } from "../wire/http/guard.ts";
 import { errorAnswer, SAFE_HEADERS } from "../wire/http/respond.ts";
 import { type AdmissionParts, type Admitted, admit, Refused } from "./admission.ts";
+import { type GatewayMeter, type SeenRequest, seenRequest } from "./gateway-meter.ts";
 import { requestFields, responseFields, type Sender } from "./passed-fields.ts";
 import type { Lease, Route } from "./route.ts";
 import { Watch } from "./watch.ts";
@@ -53,6 +54,7 @@ export const PATIENCE: Patience = { headMs: 20_000, nextMs: 60_000, answerMs: 12
 export interface GatewayParts extends AdmissionParts {
   readonly connections: Connections;
   readonly patience: Patience;
+  readonly meter: GatewayMeter;
   readonly log: Pick<Log, "error">;
 }
 
@@ -145,13 +147,18 @@ async function exchange(parts: GatewayParts, client: Pipe, sender: Sender, head:
   const said = listOf(head.fields, "connection");
   const goesOn = head.isModern && !said.includes("close");
   const left = new AbortController();
+  const seen = seenRequest(head.method, head.target, head.fields);
   client.onClosed = () => left.abort(new PipeClosed("The client has left."));
   try {
     const host = valuesOf(head.fields, "host")[0] ?? "";
-    const admitted = await admit(parts, { host, target: head.target, fields: head.fields, sender });
-    const { prefix, route } = admitted;
+    const admitted = await admit(parts, { host, target: head.target, fields: head.fields, sender }, (route) => {
+      seen.route = route;
+    });
+    const { clientId, prefix, route } = admitted;
+    if (clientId !== undefined) seen.clientId = clientId;
     if (route.isGrpc) throw new Refused(426, `The ${route.what} speaks gRPC.`, "Call it with a client of gRPC, by HTTP/2.");
     if (head.target === prefix && REPEATABLE.has(head.method)) {
+      seen.status = 308;
       await client.write(
         headBytes("HTTP/1.1 308 Permanent Redirect", [
           ["location", `${prefix}/`],
@@ -164,14 +171,16 @@ async function exchange(parts: GatewayParts, client: Pipe, sender: Sender, head:
     if (isSocket && (framing.is !== "none" || head.method !== "GET"))
       throw new Malformed(400, "A request for a WebSocket is a GET without a body.");
     const fields = requestFields({ fields: head.fields, sender, host, prefix, isAuthenticated: route.isAuthenticated });
-    return await pass(parts, { client, head, framing, admitted, fields, goesOn, isSocket, left: left.signal });
+    return await pass(parts, { client, head, framing, admitted, fields, goesOn, isSocket, left: left.signal, seen });
   } catch (error) {
     const refused = refusalOf(parts, error);
     if (!refused || client.isClosed) return false;
+    seen.status = refused.status;
     const stays = goesOn && framing.is === "none" && refused.status !== 400;
     await client.write(await answerBytes(refused, head, stays));
     return stays;
   } finally {
+    parts.meter.answered(seen);
     client.onClosed = undefined;
   }
 }
@@ -188,6 +197,7 @@ interface Passed {
   readonly isSocket: boolean;
   /** Aborted when the client has left. */
   readonly left: AbortSignal;
+  readonly seen: SeenRequest;
 }
 
 /** A server's answer came too late, or not whole. */
@@ -199,6 +209,7 @@ async function pass(parts: GatewayParts, passed: Passed): Promise<boolean> {
   const isRepeatable = framing.is === "none" && !isSocket && REPEATABLE.has(head.method);
   for (let tries = 1; ; tries++) {
     const lease = await leaseOf(admitted.route, left);
+    if (lease.replica !== undefined) passed.seen.replica = lease.replica;
     let end: LeaseEnd = "answered";
     try {
       const kept = isRepeatable ? connections.kept(lease.address) : undefined;
@@ -290,6 +301,7 @@ async function run(parts: GatewayParts, passed: Passed, lease: Lease, server: Pi
       if (isLate) throw new AnswerFailed(504, `The ${what} did not answer in ${patience.answerMs / 1_000} seconds.`);
       return "unused";
     }
+    passed.seen.status = answer.status;
     if (answer.status === 101) {
       if (!isSocket) throw new AnswerFailed(502, `The ${what} changed the protocol, which nobody asked for.`);
       hasBegun = true;
@@ -321,7 +333,7 @@ async function run(parts: GatewayParts, passed: Passed, lease: Lease, server: Pi
 
 /** Passes an answer back; returns whether its client may send another request on the connection. */
 async function passAnswer(
-  { admitted, client, goesOn, head }: Passed,
+  { admitted, client, goesOn, head, seen }: Passed,
   server: Pipe,
   answer: ResponseHead,
   framing: Framing,
@@ -337,7 +349,7 @@ async function passAnswer(
   if (length !== undefined) fields.push(["content-length", length]);
   if (!staysOpen) fields.push(["connection", "close"]);
   const first = headBytes(`HTTP/1.1 ${answer.status} ${answer.reason}`, fields);
-  await writeBody(client, first, readBody(server, framing), isChunked, watch.moved);
+  seen.bytes = await writeBody(client, first, readBody(server, framing), isChunked, watch.moved);
   return staysOpen;
 }
 

@@ -14,6 +14,7 @@ import { type Http2Stream, StreamEnded } from "../http2/stream.ts";
 import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
 import { admit, Refused } from "./admission.ts";
 import { type GatewayParts, leaseOf, MOST_TRIES, refusalOf } from "./exchange.ts";
+import { type SeenRequest, seenRequest } from "./gateway-meter.ts";
 import { requestFields, responseFields, type Sender } from "./passed-fields.ts";
 import type { Lease } from "./route.ts";
 import { Watch } from "./watch.ts";
@@ -81,11 +82,15 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
   stream.onEnded = () => left.abort(new StreamEnded("The client has left."));
   let lease: Lease | undefined;
   let end: LeaseEnd = "failed";
+  const fields = stream.fields.filter(([name]) => !name.startsWith(":"));
+  const of = (name: string): string => stream.fields.find((field) => field[0] === name)?.[1] ?? "";
+  const seen = seenRequest(of(":method"), of(":path"), fields);
   try {
-    const fields = stream.fields.filter(([name]) => !name.startsWith(":"));
-    const of = (name: string): string => stream.fields.find((field) => field[0] === name)?.[1] ?? "";
     const host = of(":authority") || (valuesOf(fields, "host")[0] ?? "");
-    const { route, prefix, target } = await admit(parts, { host, target: of(":path"), fields, sender });
+    const { clientId, route, prefix, target } = await admit(parts, { host, target: of(":path"), fields, sender }, (found) => {
+      seen.route = found;
+    });
+    if (clientId !== undefined) seen.clientId = clientId;
     if (!route.isGrpc || !/^application\/grpc/i.test(of("content-type")))
       throw new Refused(505, `By HTTP/2 the gateway takes calls of gRPC to routes that speak it. The ${route.what} is asked by HTTP/1.1.`);
     let session: ClientHttp2Session | undefined;
@@ -94,19 +99,24 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
       try {
         session = await sessions.of(leased.address);
         lease = leased;
+        if (leased.replica !== undefined) seen.replica = leased.replica;
       } catch (error) {
         leased.release("refused");
         if (tries >= MOST_TRIES) throw error;
       }
     }
     const passed = requestFields({ fields, host, sender, prefix, isAuthenticated: route.isAuthenticated });
-    await pass(parts, stream, session, { method: of(":method"), target, fields: passed }, left.signal);
+    await pass(parts, stream, session, { method: of(":method"), target, fields: passed }, left.signal, seen);
     end = "answered";
   } catch (error) {
     if (error instanceof StreamEnded || stream.isClosed) return;
     const refused = refusalOf(parts, error);
-    if (refused) stream.answerHead(refusalHead(refused));
+    if (!refused) return;
+    seen.status = 200;
+    seen.grpcStatus = codeOf(refused);
+    stream.answerHead(refusalHead(refused));
   } finally {
+    parts.meter.answered(seen);
     lease?.release(end);
   }
 }
@@ -127,6 +137,7 @@ async function pass(
   session: ClientHttp2Session,
   { fields, method, target }: Call,
   left: AbortSignal,
+  seen: SeenRequest,
 ): Promise<void> {
   left.throwIfAborted();
   const request = session.request(headersOf(method, target, fields), { endStream: false });
@@ -156,14 +167,18 @@ async function pass(
     watch.limit(patience.pieceMs);
     const block = headerBlock([[":status", String(head[":status"] ?? 502)], ...responseFields(fieldsOf(head), "")]);
     hasBegun = true;
+    seen.status = Number(head[":status"] ?? 502);
+    seen.grpcStatus = String(head["grpc-status"] ?? "0");
     // An error without messages is told in the first fields, which are the last ones then.
     if (head["grpc-status"] !== undefined) return stream.answerHead(block);
     stream.begin(block);
     for await (const piece of request as AsyncIterable<Uint8Array>) {
       watch.moved();
+      seen.bytes += piece.length;
       await stream.write(piece);
       watch.moved();
     }
+    seen.grpcStatus = String(trailers["grpc-status"] ?? "0");
     stream.end(headerBlock(fieldsOf(trailers)));
   } catch (error) {
     const reason = why ?? error;
@@ -220,13 +235,18 @@ const CODES: Readonly<Record<number, number>> = {
   505: 12,
 };
 
+function codeOf({ status }: Refused): string {
+  return String(CODES[status] ?? 13);
+}
+
 /** A refusal as an answer of gRPC that has no message. */
-function refusalHead({ hint, message, status }: Refused): Uint8Array {
+function refusalHead(refused: Refused): Uint8Array {
+  const { hint, message } = refused;
   const text = encodeURI(`${message}${hint ? ` ${hint}` : ""}`.toWellFormed());
   return headerBlock([
     [":status", "200"],
     ["content-type", "application/grpc"],
-    ["grpc-status", String(CODES[status] ?? 13)],
+    ["grpc-status", codeOf(refused)],
     ["grpc-message", text],
   ]);
 }

@@ -1,11 +1,14 @@
 /** Routes: what the gateway leads requests to, and who may ask for it. */
 
 import type { ServerAddress } from "../http1/connections.ts";
+import type { RouteKind } from "../route-label.ts";
 import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
 
 /** A server that takes a request. Every lease is released once. */
 export interface Lease {
   readonly address: ServerAddress;
+  /** Name of the container. */
+  readonly replica?: string;
   /** Notes that the request is over; when the server took no connection, nothing was sent. */
   release(end: LeaseEnd): void;
 }
@@ -14,6 +17,9 @@ export interface Lease {
 export interface Route {
   readonly label: string;
   readonly environmentId: string;
+  readonly kind: RouteKind;
+  /** Name of the container or group. */
+  readonly name: string;
   /** What messages call it, for example `scaling group 'api'`. */
   readonly what: string;
   /** Whether it speaks gRPC: HTTP/2 without TLS. */
@@ -31,6 +37,9 @@ export interface Route {
 
 /** The routes of a server. */
 export interface Routes {
-  /** The route of a label, or of an id of a container or group; undefined when there is none. */
+  /**
+   * The route of a label, or of an id of a container or group; undefined when there is none.
+   * Rejects with Refused when another node has it.
+   */
   find(labelOrId: string): Promise<Route | undefined>;
 }

@@ -85,15 +85,18 @@ export async function writeBody(
   pieces: AsyncIterable<Uint8Array>,
   isChunked: boolean,
   moved: () => void,
-): Promise<void> {
+): Promise<number> {
+  let bytes = 0;
   // The head goes at once: whoever waits for it may say something that the body waits for.
   await pipe.write(head);
   for await (const piece of pieces) {
     moved();
+    bytes += piece.length;
     await pipe.write(isChunked ? Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, CRLF]) : piece);
     moved();
   }
   if (isChunked) await pipe.write(LAST_CHUNK);
+  return bytes;
 }
 
 const CRLF = Buffer.from("\r\n");

@@ -96,6 +96,8 @@ export type LeaseEnd = "answered" | "failed" | "refused";
 /** A replica that takes requests. */
 export interface ReplicaLease {
   readonly address: ServerAddress;
+  /** Its name. */
+  readonly replica: string;
   release(end: LeaseEnd): void;
 }
 
@@ -312,6 +314,7 @@ export class ReplicaSet {
     let isReleased = false;
     return {
       address,
+      replica: replica.container.name,
       release: (end) => {
         if (isReleased) return;
         isReleased = true;

@@ -17,6 +17,7 @@ import { Failure } from "../failure.ts";
 import { noteChange } from "../jobs/changes.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import { type Following, followStore } from "../nodes/follow.ts";
+import type { GoneNodes } from "../nodes/gone-nodes.ts";
 import { routeLabel } from "../route-label.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
 import type { ProcessStore } from "../stores/metadata/processes.ts";
@@ -66,6 +67,8 @@ export interface ScalingGroups extends Resealing {
    * Deletes a group and ends its replicas; returns it as it was. Rejects with Failure not_found.
    */
   delete(environmentId: string, idOrName: string): Promise<KnownGroup>;
+  /** The groups of other nodes. */
+  elsewhere(): Promise<readonly Group[]>;
   /** The group of a label or id; undefined when this node has none. */
   routed(labelOrId: string): RoutedGroup | undefined;
   /** The names of the groups of this node, by their ids. */
@@ -87,6 +90,8 @@ export interface ScalingGroupsOptions extends CollectionParts {
   readonly journal: Pick<ProcessStore, "addEvent">;
   /** Id of this node. */
   readonly node: string;
+  /** Which nodes do not run; default: all do. */
+  readonly goneNodes?: GoneNodes;
   /** Default: that of a server. */
   readonly pace?: Partial<Pace>;
   /** Default: over the replica's port. */
@@ -179,10 +184,12 @@ export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroup
     }
   };
 
+  const isGone = async ({ content }: Group): Promise<boolean> => (await options.goneNodes?.([content.node]))?.has(content.node) ?? false;
   const known = async (group: Group, containersOf: readonly StoredContainer[]): Promise<KnownGroup> => {
     const all = containersOf.filter((one) => one.group === group.id);
     const replicas = [...all.filter((one) => !hasEnded(one)), ...all.filter(hasEnded).slice(0, SHOWN_ENDED)];
-    return { group, replicas, state: sets.get(group.id)?.state() ?? stateElsewhere(group, replicas, node) };
+    const state = sets.get(group.id)?.state() ?? stateElsewhere(group, replicas, node, await isGone(group));
+    return { group, replicas, state };
   };
 
   const replace = async (before: Group, content: GroupContent): Promise<KnownGroup> => {
@@ -264,8 +271,13 @@ export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroup
       const set = sets.get(group.id);
       if (set) await drop(set);
       note(group, { reason: "Deleted", message: "It was deleted with its replicas." });
+      // The others are ended by their node.
+      for (const one of was.replicas)
+        if (one.status === "unreachable") await containers.stop(one.environmentId, one.id, "").catch(() => undefined);
       return was;
     },
+
+    elsewhere: async () => (await groups.list()).filter(({ content }) => content.node !== node),
 
     routed(labelOrId) {
       const set = sets.get(labels.get(labelOrId) ?? labelOrId);
@@ -335,7 +347,13 @@ function newGeneration(): string {
 }
 
 /** How a group of another node is, as far as this one can say. */
-function stateElsewhere({ content }: Group, replicas: readonly StoredContainer[], node: string): GroupState {
+function stateElsewhere({ content }: Group, replicas: readonly StoredContainer[], node: string, isNodeGone: boolean): GroupState {
+  if (isNodeGone)
+    return {
+      ...{ status: "failed", ready: 0, wanted: content.bounds.minReplicas },
+      message: `Its node, ${content.node}, does not run: nothing answers for it until that starts again, or it is deleted and made anew.`,
+      readyIds: undefined,
+    };
   const ready = replicas.filter(({ status }) => status === "running").length;
   const { minReplicas } = content.bounds;
   return {

@@ -86,7 +86,7 @@ function withTerminal(
     ended: child.exited.then(async (code) => {
       await Promise.race([output.promise, Bun.sleep(REST_MS)]);
       terminal.close();
-      return codeOf(child, code);
+      return exitCodeOf(child, code);
     }),
     write(bytes) {
       pending += bytes.length;
@@ -131,7 +131,7 @@ function withPipes({ argv, cwd, env, onOutput, onTaken }: ShellStart): ShellProc
     pid: child.pid,
     ended: child.exited.then(async (code) => {
       await Promise.race([output, Bun.sleep(REST_MS)]);
-      return codeOf(child, code);
+      return exitCodeOf(child, code);
     }),
     write(bytes) {
       void pass((stdin) => {
@@ -147,7 +147,8 @@ function withPipes({ argv, cwd, env, onOutput, onTaken }: ShellStart): ShellProc
   };
 }
 
-function codeOf({ signalCode }: Bun.Subprocess, code: number): number {
+/** The exit code of a process that has ended: 128 and more for a signal. */
+export function exitCodeOf({ signalCode }: Bun.Subprocess, code: number): number {
   return signalCode === null ? code : 128 + (SIGNALS[signalCode as keyof typeof SIGNALS] ?? 0);
 }
 

@@ -39,6 +39,8 @@ export interface IncomingCall {
   readonly caller: Caller | undefined;
   /** Address of the client; empty when unknown. */
   readonly address: string;
+  /** Environment that it is about; default: the one that the headers select. */
+  readonly environmentId?: string;
 }
 
 /** The parts of the platform that rows come of. */
@@ -53,9 +55,16 @@ export function isRefusal(code: string | undefined): boolean {
  * The row of a call that is about to run: who calls, as long as the call has not deleted the
  * client.
  */
-export async function rowOf(platform: AuditParts, { endpoint, headers, caller, address }: IncomingCall): Promise<AuditEntry> {
+export async function rowOf(
+  platform: AuditParts,
+  { endpoint, headers, caller, address, environmentId }: IncomingCall,
+): Promise<AuditEntry> {
   const client = caller && (await platform.clients.find(caller.clientId));
-  const scope = caller && (await scopeOf(platform, caller, headers));
+  const scoped = async (one: Caller): Promise<string | undefined> => {
+    if (environmentId === undefined) return (await scopeOf(platform, one, headers))?.environment.id;
+    // One of another team is nothing that the caller's team is told of.
+    return (await platform.environments.list(one.teamId, "")).find(({ id }) => id === environmentId)?.id;
+  };
   return {
     at: 0,
     teamId: caller?.teamId ?? "",
@@ -65,7 +74,7 @@ export async function rowOf(platform: AuditParts, { endpoint, headers, caller, a
     endpoint,
     about: "{}",
     address,
-    environmentId: scope?.environment.id ?? "",
+    environmentId: (caller && (await scoped(caller))) ?? "",
     code: "ok",
     count: 1,
     traceId: parseTraceparent(headers.get("traceparent"))?.traceId ?? "",

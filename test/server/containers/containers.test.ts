@@ -162,7 +162,7 @@ describe.skipIf(lacksPodman())("with an engine", () => {
     ["an image that does not exist", { image: "localhost/none:1" }, "NotFound: There is no image 'localhost/none:1'"],
     ["no image", { image: "" }, 'InvalidArgument: "" is no image.'],
     ["an image that is none", { image: "--privileged" }, 'InvalidArgument: "--privileged" is no image.'],
-    ["the host", { image: "host:" }, "FailedPrecondition: This server runs images in a container engine alone"],
+    ["the host", { image: "host:" }, "FailedPrecondition: This server runs no programs of its own machine"],
     ["a program that is not there", { entrypoint: ["/none"] }, "InvalidArgument: The container engine refused: "],
     ["too little memory", { resources: { memory: "1Ki" } }, "InvalidArgument: '1Ki' is no memory of at least 4Mi."],
     ["no number of processors", { resources: { cpu: "many" } }, "InvalidArgument: 'many' is no number of processors"],

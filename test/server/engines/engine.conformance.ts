@@ -9,10 +9,13 @@ import { Failure } from "../../../src/server/failure.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder } from "../../harness/running-server.ts";
 
+/** What a driver may be unable to keep; it refuses that, in words. */
+export type Unkept = "no network" | "memory" | "volumes" | "images";
+
 /** A driver under test. */
 export interface EngineUnderTest {
   readonly engine: ContainerEngine;
-  /** An image with busybox's programs. */
+  /** An image with busybox's programs, or where they are. */
   readonly image: string;
   /** Names of all containers that the engine itself says are there. */
   containers(): readonly string[];
@@ -23,8 +26,9 @@ export interface EngineUnderTest {
 
 const TEST_MS = 120_000;
 
-/** The suite. */
-export function engineConformance(name: string, open: () => Promise<EngineUnderTest>): void {
+/** The suite. @param unkept what the driver refuses */
+export function engineConformance(name: string, open: () => Promise<EngineUnderTest>, unkept: readonly Unkept[] = []): void {
+  const keeps = (one: Unkept): boolean => !unkept.includes(one);
   describe(name, () => {
     let under: EngineUnderTest;
     let engine: ContainerEngine;
@@ -42,7 +46,7 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
 
     const wanted = (more: Partial<NewContainer>): NewContainer => ({
       ...{ name: `c-${crypto.randomUUID()}`, image: under.image, entrypoint: [], arguments: [], env: {}, labels: { suite: "engine" } },
-      ...{ cpus: undefined, memoryBytes: undefined, hasNetwork: false, port: undefined, mounts: [], isRestricted: false },
+      ...{ cpus: undefined, memoryBytes: undefined, hasNetwork: !keeps("no network"), port: undefined, mounts: [], isRestricted: false },
       ...more,
     });
     /** Makes, starts and in the end removes a container. */
@@ -105,7 +109,35 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
     );
 
     test(
-      "what it is given is there: arguments, variables, folders, and no network",
+      "what it is given is there: arguments and variables, in a folder that it may write to",
+      async () => {
+        const said = await withContainer(
+          { entrypoint: ["/bin/sh", "-c", 'echo "$0 $1 $A" > file; cat file'], arguments: ["zero", "o n e"], env: { A: "b=c d" } },
+          async (id) => {
+            await engine.waitForEnd(id, signal);
+            return (await lines(id)).map(({ line }) => line);
+          },
+        );
+        expect(said).toEqual(["zero o n e b=c d"]);
+      },
+      TEST_MS,
+    );
+
+    const refused: readonly (readonly [Unkept, Partial<NewContainer>, string])[] = [
+      ["no network", { hasNetwork: false }, "has its network"],
+      ["memory", { memoryBytes: 16 * 1024 * 1024 }, "No limit of processors or memory"],
+      ["volumes", { mounts: [{ source: "/", path: "/data" }] }, "a volume cannot be at /data"],
+    ];
+    test.each(refused.filter(([one]) => !keeps(one)))("what is not kept is refused, and leaves nothing: %s", async (_one, more, words) => {
+      const before = under.containers();
+      const { kind, message, detail } = await refusal(engine.create(wanted({ ...shell("true"), ...more }), signal));
+      expect([kind, message, detail.hint]).toEqual(["failed_precondition", expect.stringContaining(words), expect.any(String)]);
+      expect(under.containers()).toEqual(before);
+    });
+
+    const testIf = (isKept: boolean) => (isKept ? test : () => undefined);
+    testIf(keeps("volumes") && keeps("no network"))(
+      "folders are there, and no network",
       async () => {
         const script = 'echo "$0 $1 $A"; echo kept > /data/file; ip -o link | wc -l';
         const said = await withContainer(
@@ -129,7 +161,7 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
     test(
       "a port is reached from this machine while it runs",
       async () => {
-        const serving = shell("echo hello > /tmp/index.html; exec httpd -f -p 8080 -h /tmp");
+        const serving = shell("echo hello > index.html; exec busybox httpd -f -p ${PORT:-8080} -h .");
         await withContainer({ ...serving, hasNetwork: true, port: 8080 }, async (id) => {
           const { address } = (await engine.inspect(id)) ?? {};
           expect(address?.host).toBe("127.0.0.1");
@@ -148,7 +180,7 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
       TEST_MS,
     );
 
-    test(
+    testIf(keeps("memory"))(
       "a limit of memory ends what goes beyond it",
       async () => {
         const limited = { ...shell("x=0123456789abcdef; while :; do x=$x$x; done"), memoryBytes: 16 * 1024 * 1024 };
@@ -230,8 +262,11 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
       "what is not there is told apart from what is refused, and leaves nothing",
       async () => {
         const before = under.containers();
-        const missing = await refusal(engine.create(wanted({ image: "localhost/none:none" }), signal));
-        expect([missing.kind, missing.message]).toEqual(["not_found", expect.stringContaining("There is no image 'localhost/none:none'")]);
+        const [image, words] = keeps("images")
+          ? ["localhost/none:none", "There is no image 'localhost/none:none'"]
+          : ["host:/no/such", "no folder /no/such"];
+        const missing = await refusal(engine.create(wanted({ ...shell("true"), image }), signal));
+        expect([missing.kind, missing.message]).toEqual(["not_found", expect.stringContaining(words)]);
         const id = await engine.create(wanted({ entrypoint: ["/no/such/program"] }), signal);
         const unstartable = await refusal(engine.start(id));
         expect([unstartable.kind, unstartable.message]).toEqual(["invalid_argument", expect.stringContaining("/no/such/program")]);
@@ -246,7 +281,15 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
       TEST_MS,
     );
 
-    describe("an image", () => {
+    if (!keeps("images"))
+      test("no image is there, and none is made", async () => {
+        const { signal: never } = new AbortController();
+        expect((await refusal(engine.fetchImage(under.image, never))).message).toContain("has no images");
+        expect((await refusal(engine.commit("none", "a:b", never))).kind).toBe("failed_precondition");
+        expect([await engine.image(under.image), await engine.images("suite", "engine")]).toEqual([undefined, []]);
+      });
+
+    (keeps("images") ? describe : () => undefined)("an image", () => {
       const tag = (): string => `localhost/svc-test/built:${crypto.randomUUID()}`;
       const built = async (dockerfile: string, more: Partial<NewImage> = {}): Promise<readonly string[]> => {
         const said: string[] = [];
@@ -416,8 +459,8 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
       test(
         "has its folder and variables, and those of the container",
         async () => {
-          const { program, said } = await run(["/bin/sh", "-c", "pwd; echo $A, $B"], { workdir: "/bin", env: { B: "of this" } }, "");
-          expect([await program.ended, said.stdout]).toEqual([0, "/bin\nof all, of this\n"]);
+          const { program, said } = await run(["/bin/sh", "-c", "pwd; echo $A, $B"], { workdir: "/dev", env: { B: "of this" } }, "");
+          expect([await program.ended, said.stdout]).toEqual([0, "/dev\nof all, of this\n"]);
         },
         TEST_MS,
       );
@@ -446,7 +489,7 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
           await eventually(() => said.stdout.includes("begun"), "its beginning");
           await program.kill();
           expect(await program.ended).toBe(137);
-          const { program: look, said: seen } = await run(["/bin/sh", "-c", "ps -o args | grep -c '^sleep 7777'"], {}, "");
+          const { program: look, said: seen } = await run(["/bin/sh", "-c", "busybox ps -o args | grep -c '^sleep 7777'"], {}, "");
           await look.ended;
           expect(seen.stdout.trim()).toBe("0");
         },

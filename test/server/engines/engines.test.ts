@@ -1,10 +1,13 @@
 /** The drivers of container engines. */
 
 import { describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createDockerEngine } from "../../../src/server/engines/docker/docker-engine.ts";
 import { OutputFrames } from "../../../src/server/engines/docker/output-frames.ts";
 import { ENGINE_VARIABLE, engineSocket, findEngine } from "../../../src/server/engines/find-engine.ts";
+import { createHostEngine } from "../../../src/server/engines/host/host-engine.ts";
+import { lacksProgram } from "../../harness/needs.ts";
 import { BUSYBOX, lacksPodman, startPodman } from "../../harness/podman.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { engineConformance } from "./engine.conformance.ts";
@@ -24,6 +27,18 @@ if (!lacksPodman())
       close: async () => podman[Symbol.asyncDispose](),
     };
   });
+
+if (process.platform === "linux" && !lacksProgram("busybox"))
+  engineConformance("the server's own machine", async () => {
+    const folder = new TempFolder();
+    return {
+      engine: createHostEngine({ folder: folder.path, env: process.env }),
+      image: "host:",
+      containers: () => readdirSync(folder.path),
+      builds: () => [],
+      close: async () => folder[Symbol.dispose](),
+    };
+  }, ["no network", "memory", "volumes", "images"]);
 
 describe("where the engine is", () => {
   test("is said, or it is at a usual place, or there is none and what to install is told", async () => {

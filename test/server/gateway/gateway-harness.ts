@@ -3,6 +3,7 @@
 import { connect } from "node:net";
 import { type Caller, TokenRefused } from "../../../src/server/access/tokens.ts";
 import { PATIENCE, type Patience } from "../../../src/server/gateway/exchange.ts";
+import type { GatewayMeter, SeenRequest } from "../../../src/server/gateway/gateway-meter.ts";
 import { type GatewayListener, listenGateway } from "../../../src/server/gateway/listener.ts";
 import type { Route } from "../../../src/server/gateway/route.ts";
 import { createConnections } from "../../../src/server/http1/connections.ts";
@@ -16,14 +17,19 @@ export class TestGateway implements AsyncDisposable {
   readonly #routes = new Map<string, Route>();
   /** Faults that it told its log of. */
   readonly faults: unknown[] = [];
+  /** Requests that it answered. */
+  readonly seen: SeenRequest[] = [];
+  /** Refusals of credentials: routes and codes. */
+  readonly refused: string[] = [];
   /** Requests that hold a server now. */
   held = 0;
 
   constructor({
     patience = {},
     names = [],
+    meter = { answered: (one) => void this.seen.push(one) },
     ...listen
-  }: { patience?: Partial<Patience>; names?: string[]; certificate?: { cert: string; key: string } } = {}) {
+  }: { patience?: Partial<Patience>; names?: string[]; meter?: GatewayMeter; certificate?: { cert: string; key: string } } = {}) {
     this.#listener = listenGateway({ host: "127.0.0.1", port: 0, ...listen });
     this.#listener.serve(async () => ({
       routes: { find: async (label) => this.#routes.get(label) },
@@ -43,6 +49,8 @@ export class TestGateway implements AsyncDisposable {
       names: new Set(names),
       connections: createConnections(),
       patience: { ...PATIENCE, ...patience },
+      meter,
+      refused: async ({ code, route }) => void this.refused.push(`${route.label} ${code}`),
       log: { error: (message, fields) => void this.faults.push([message, fields]) },
     }));
   }
@@ -60,6 +68,8 @@ export class TestGateway implements AsyncDisposable {
     this.#routes.set(label, {
       label,
       environmentId: "env",
+      kind: "container",
+      name: label,
       what: `container '${label}'`,
       ...{ isGrpc: false, isPrivate: false, isAuthenticated: false },
       lease: async () => {

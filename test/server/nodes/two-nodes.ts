@@ -26,6 +26,8 @@ interface NodeOptions {
   readonly tiles?: TileStore;
   readonly file?: object;
   readonly allowedHosts?: readonly string[];
+  /** Variables beside those of every node. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The parts that several nodes share. */
@@ -66,14 +68,14 @@ export class Cluster implements AsyncDisposable {
   /** Starts a node, with a `server.yaml` if that is given, and waits until it is ready. */
   async start(
     name: string,
-    { metadata = this.openMetadata(), bus = this.bus, tiles, file, ...options }: NodeOptions = {},
+    { metadata = this.openMetadata(), bus = this.bus, tiles, file, env, ...options }: NodeOptions = {},
   ): Promise<TestServer> {
     if (file !== undefined) await Bun.write(join(this.#folder.path, name, "data/server.yaml"), JSON.stringify(file));
     const addresses = createObjectAddresses({ keys: loadServerKeys("", KEY).objects, clock: this.clock });
     const objects = createDirectoryObjectStore(join(this.#folder.path, "objects"), addresses);
     const server = await TestServer.start(join(this.#folder.path, name), {
       clock: this.clock,
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...KEY },
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...KEY, ...env },
       shared: { metadata, bus, objects, ...(tiles && { tiles }) },
       ...options,
       ...(this.#first && { credentials: this.#first.credentials }),

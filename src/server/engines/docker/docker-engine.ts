@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../domain/json-value.ts";
 import { isJsonObject } from "../../../domain/json-value.ts";
 import { Failure } from "../../failure.ts";
 import type { ContainerEngine, EngineContainer, EngineOutput, NewContainer } from "../container-engine.ts";
+import { OutputLines } from "../output-lines.ts";
 import { createDockerApi, type DockerApi, isGone, unlessGone, wordsOf } from "./docker-api.ts";
 import { startExec } from "./docker-exec.ts";
 import { dockerImages, pull } from "./docker-images.ts";
@@ -17,8 +18,6 @@ const MOST_PROCESSES = 4_096;
 const DROPPED = ["NET_RAW", "MKNOD", "AUDIT_WRITE"];
 /** Engines leave out the second that they are asked to begin with. */
 const SINCE_MICROS = 1_000_000;
-/** Longest line of output; what is longer is cut. */
-const MAX_LINE = 16_384;
 
 /** Makes an engine. @param path the socket's */
 export function createDockerEngine(path: string): ContainerEngine {
@@ -197,7 +196,7 @@ async function runtimeOf(api: DockerApi, path: string): Promise<unknown> {
 /** The lines of a container's output from a time on, in epoch microseconds. */
 async function* linesOf(body: AsyncIterable<Uint8Array>, from: number): AsyncIterable<EngineOutput> {
   const frames = new OutputFrames();
-  const open = { stdout: openLine(), stderr: openLine() };
+  const open = { stdout: new OutputLines(), stderr: new OutputLines() };
   for await (const piece of body)
     for (const { stream, bytes } of frames.read(piece))
       for (const text of open[stream].read(bytes)) {
@@ -216,21 +215,4 @@ function stamped(stream: EngineOutput["stream"], text: string): EngineOutput | u
     /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)$/s.exec(text) ?? [];
   if (seconds === "") return undefined;
   return { stream, at: Date.parse(`${seconds}${zone}`) * 1000 + Number(digits.padEnd(6, "0").slice(0, 6)), line };
-}
-
-/** Text that comes in pieces, by lines of a bounded length. */
-function openLine() {
-  const decoder = new TextDecoder();
-  let begun = "";
-  return {
-    *read(bytes: Uint8Array): Iterable<string> {
-      const [first = "", ...others] = decoder.decode(bytes, { stream: true }).split("\n");
-      begun += first.slice(0, MAX_LINE - begun.length);
-      for (const next of others) {
-        yield begun.replace(/\r$/, "");
-        begun = next.slice(0, MAX_LINE);
-      }
-    },
-    rest: (): string => begun,
-  };
 }

@@ -100,6 +100,8 @@ const COLUMNS: Readonly<Record<LogKind, Readonly<Record<string, string>>>> = {
     path: "record.message",
     method: text("method"),
     client_id: text("client_id"),
+    route: text("route"),
+    replica: text("replica"),
     response_code: number("response_code"),
     duration: number("duration_ms"),
     bytes: number("bytes"),

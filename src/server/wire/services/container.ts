@@ -5,6 +5,7 @@ import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import {
   type ContainerSchema,
   ContainerService,
+  type ContainerSpec,
   ContainerSpecSchema,
   ContainerStatus,
   type ContainerUseSchema,
@@ -14,6 +15,7 @@ import { resolveScope } from "../../access/scope.ts";
 import { type ContainerState, hasEnded, type StoredContainer } from "../../containers/container-records.ts";
 import type { ContainerUses } from "../../containers/container-use.ts";
 import type { Containers } from "../../containers/containers.ts";
+import { isHostImage } from "../../engines/host/host-image.ts";
 import { Failure } from "../../failure.ts";
 import { routeAddress, routeLabel } from "../../route-label.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
@@ -24,6 +26,7 @@ import { CLUSTER_ID, checkCluster } from "./cluster.ts";
 const STATUSES = {
   pending: ContainerStatus.PENDING,
   running: ContainerStatus.RUNNING,
+  unreachable: ContainerStatus.UNREACHABLE,
   succeeded: ContainerStatus.SUCCEEDED,
   failed: ContainerStatus.FAILED,
   stopped: ContainerStatus.STOPPED,
@@ -44,7 +47,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const lifetimeMs = lifetime ? durationToMs(lifetime) : 0;
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, lifetimeMs };
       const container = await (await containers()).run({ ...wish, group: "", hasNetwork: true }, callerOf(context));
-      return { container: await message(container, context) };
+      return { container: await message(container, context), warnings: hostWarnings(container.spec) };
     },
 
     async getContainer({ container }, context) {
@@ -62,6 +65,11 @@ export function register(router: ConnectRouter, platform: Platform): void {
       };
     },
   });
+}
+
+/** What callers are told about what they run. */
+export function hostWarnings({ image }: Pick<ContainerSpec, "image">): string[] {
+  return isHostImage(image) ? ["It runs on the server's machine without isolation: with the server's user, files and network."] : [];
 }
 
 /** A name or id that was given. Throws Failure invalid_argument for none. */
@@ -88,7 +96,8 @@ export function containerMessage(
   return {
     ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster: CLUSTER_ID },
     url: hasRoute(container) ? routeAddress(gateway, routeLabel("container", environmentId, name), spec.grpc) : "",
-    ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group, ...useMessage(uses, id) },
+    ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group, unisolated: isHostImage(spec.image) },
+    ...useMessage(uses, id),
     ...(exitCode !== undefined && { exitCode }),
     ...(startedAt !== undefined && { startedAt: msToTimestamp(startedAt) }),
     ...(endedAt !== undefined && { endedAt: msToTimestamp(endedAt) }),

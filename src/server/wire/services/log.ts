@@ -152,7 +152,7 @@ function lineMessage({ at, attributes, seq: _, ...line }: StoredRecord) {
 }
 
 function requestMessage({ at, message, traceId, attributes }: StoredRecord) {
-  const { method, response_code: code, duration_ms: ms, bytes, client_id: clientId } = attributes;
+  const { method, response_code: code, duration_ms: ms, bytes, client_id: clientId, route, replica } = attributes;
   return {
     time: microsToTimestamp(BigInt(at)),
     method: String(method ?? ""),
@@ -161,6 +161,8 @@ function requestMessage({ at, message, traceId, attributes }: StoredRecord) {
     duration: msToDuration(Number(ms ?? 0)),
     bytes: BigInt(Number(bytes ?? 0)),
     clientId: String(clientId ?? ""),
+    route: String(route ?? ""),
+    replica: String(replica ?? ""),
     traceId,
   };
 }

@@ -8,6 +8,7 @@ import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { hasEnded } from "../../containers/container-records.ts";
 import type { ContainerUses } from "../../containers/container-use.ts";
+import { isHostImage } from "../../engines/host/host-image.ts";
 import { routeAddress, routeLabel } from "../../route-label.ts";
 import { specOf } from "../../scaling-groups/group-records.ts";
 import type { GroupState } from "../../scaling-groups/replica-set.ts";
@@ -15,7 +16,7 @@ import type { KnownGroup } from "../../scaling-groups/scaling-groups.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { containerMessage, named } from "./container.ts";
+import { containerMessage, hostWarnings, named } from "./container.ts";
 
 const STATUSES = {
   starting: ScalingGroupStatus.STARTING,
@@ -36,7 +37,8 @@ export function register(router: ConnectRouter, platform: Platform): void {
   router.service(ScalingGroupService, {
     async createScalingGroup({ bounds = NO_BOUNDS, name, spec, tags }, context) {
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, bounds };
-      return { group: await message(await (await platform.scalingGroups()).put(wish, callerOf(context)), context) };
+      const known = await (await platform.scalingGroups()).put(wish, callerOf(context));
+      return { group: await message(known, context), warnings: hostWarnings(wish.spec) };
     },
 
     async getScalingGroup({ group }, context) {
@@ -89,5 +91,6 @@ function groupMessage(
       ...containerMessage(one, gateway, uses),
       ...(state.readyIds && !hasEnded(one) && { ready: state.readyIds.has(one.id) }),
     })),
+    unisolated: isHostImage(spec.image),
   };
 }

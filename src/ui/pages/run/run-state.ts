@@ -22,6 +22,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   error: "bad",
   dead: "bad",
   lost: "bad",
+  unreachable: "bad",
   paused: "warn",
   retrying: "warn",
   canceled: "warn",
