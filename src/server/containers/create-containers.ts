@@ -2,8 +2,8 @@
 
 import type { KeyRing } from "../access/keys.ts";
 import type { CollectionParts } from "../documents/collection.ts";
-import type { ContainerEngine, EngineDescription } from "../engines/container-engine.ts";
-import { engineSocket, findEngine } from "../engines/find-engine.ts";
+import type { ContainerEngine, EngineCluster, EngineDescription } from "../engines/container-engine.ts";
+import { engineAddress, findEngine } from "../engines/find-engine.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import { createContainerRecords, hasEnded } from "./container-records.ts";
@@ -20,6 +20,8 @@ export interface ContainerCapabilities {
   hasEngine(): boolean;
   /** Which engine it is. Rejects with Failure when there is none, or it does not answer. */
   describeEngine(signal: AbortSignal): Promise<EngineDescription>;
+  /** The cluster that containers run in; undefined = this machine, or there is no engine. */
+  cluster(): EngineCluster | undefined;
   /** Finds those again that ran when the server stopped. */
   resume(): Promise<void>;
   /** Ends and removes all of an environment. */
@@ -62,8 +64,9 @@ export function createContainerCapabilities(
     containers,
     sandboxes,
     volumes,
-    hasEngine: () => engineSocket(env, home) !== undefined,
+    hasEngine: () => engineAddress(env, home) !== undefined,
     describeEngine: async (signal) => engine().describe(signal),
+    cluster: () => (engineAddress(env, home)?.kind === "kubernetes" ? engine().cluster : undefined),
     async resume() {
       await Promise.all([containers.resume(), boxes.resume()]);
     },

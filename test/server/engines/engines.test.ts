@@ -4,7 +4,13 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createDockerEngine } from "../../../src/server/engines/docker/docker-engine.ts";
 import { OutputFrames } from "../../../src/server/engines/docker/output-frames.ts";
-import { ENGINE_VARIABLE, engineSocket, findEngine } from "../../../src/server/engines/find-engine.ts";
+import {
+  ENGINE_VARIABLE,
+  engineAddress,
+  findEngine,
+  NAMESPACE_VARIABLE,
+  VOLUMES_VARIABLE,
+} from "../../../src/server/engines/find-engine.ts";
 import { BUSYBOX, lacksPodman, startPodman } from "../../harness/podman.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { engineConformance } from "./engine.conformance.ts";
@@ -15,7 +21,7 @@ if (!lacksPodman())
     return {
       engine: createDockerEngine(podman.address.slice("unix://".length)),
       image: BUSYBOX,
-      containers: podman.containers,
+      ...{ containers: podman.containers, isolates: true, splitsOutput: true, hosts: /^127\.0\.0\.1$/ },
       close: async () => podman[Symbol.asyncDispose](),
     };
   });
@@ -23,11 +29,17 @@ if (!lacksPodman())
 describe("where the engine is", () => {
   test("is said, or it is at a usual place, or there is none and what to install is told", async () => {
     using folder = new TempFolder();
-    expect(engineSocket({ [ENGINE_VARIABLE]: "unix:///x/y.sock" }, "/")).toBe("/x/y.sock");
-    expect(engineSocket({ [ENGINE_VARIABLE]: "off", DOCKER_HOST: "unix:///x" }, "/")).toBeUndefined();
+    expect(engineAddress({ [ENGINE_VARIABLE]: "unix:///x/y.sock" }, "/")).toEqual({ kind: "socket", path: "/x/y.sock" });
+    expect(engineAddress({ [ENGINE_VARIABLE]: "off", DOCKER_HOST: "unix:///x" }, "/")).toBeUndefined();
     await Bun.write(join(folder.path, "podman/podman.sock"), "");
-    expect(engineSocket({ XDG_RUNTIME_DIR: folder.path }, "/")).toBe(join(folder.path, "podman/podman.sock"));
-    expect(() => engineSocket({ [ENGINE_VARIABLE]: "tcp://127.0.0.1:2375" }, "/")).toThrow("which is no address of a container engine");
+    const path = join(folder.path, "podman/podman.sock");
+    expect(engineAddress({ XDG_RUNTIME_DIR: folder.path }, "/")).toEqual({ kind: "socket", path });
+    expect(engineAddress({ [ENGINE_VARIABLE]: "kubernetes" }, "/")).toEqual({ kind: "kubernetes", context: undefined });
+    expect(engineAddress({ [ENGINE_VARIABLE]: "kubernetes:a:b" }, "/")).toEqual({ kind: "kubernetes", context: "a:b" });
+    const wrong = [{ [ENGINE_VARIABLE]: "kubernetes:" }, { [VOLUMES_VARIABLE]: "data" }, { [NAMESPACE_VARIABLE]: "A b" }];
+    for (const env of wrong)
+      expect(() => engineAddress({ [ENGINE_VARIABLE]: "kubernetes", ...env }, "/")).toThrow(/ is '(?:kubernetes:|data|A b)', which is no /);
+    expect(() => engineAddress({ [ENGINE_VARIABLE]: "tcp://127.0.0.1:2375" }, "/")).toThrow("which is no address of a container engine");
     expect(() => findEngine({ [ENGINE_VARIABLE]: "off" }, "/")).toThrow(`This server has no container engine: ${ENGINE_VARIABLE} is off.`);
   });
 

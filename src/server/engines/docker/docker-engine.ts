@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../domain/json-value.ts";
 import { isJsonObject } from "../../../domain/json-value.ts";
 import { Failure } from "../../failure.ts";
 import type { ContainerEngine, EngineContainer, EngineOutput, NewContainer } from "../container-engine.ts";
+import { openLine, stamped } from "../stamped-lines.ts";
 import { createDockerApi, type DockerApi, wordsOf } from "./docker-api.ts";
 import { startExec } from "./docker-exec.ts";
 import { OutputFrames } from "./output-frames.ts";
@@ -18,8 +19,6 @@ const MOST_PROCESSES = 4_096;
 const DROPPED = ["NET_RAW", "MKNOD", "AUDIT_WRITE"];
 /** Engines leave out the second that they are asked to begin with. */
 const SINCE_MICROS = 1_000_000;
-/** Longest line of output; what is longer is cut. */
-const MAX_LINE = 16_384;
 
 /** Makes an engine. @param path the socket's */
 export function createDockerEngine(path: string): ContainerEngine {
@@ -200,31 +199,6 @@ async function* linesOf(body: AsyncIterable<Uint8Array>, from: number): AsyncIte
     const line = stamped(stream, open[stream].rest());
     if (line && line.at >= from) yield line;
   }
-}
-
-/** A line that begins with its time, as engines write it. */
-function stamped(stream: EngineOutput["stream"], text: string): EngineOutput | undefined {
-  const [, seconds = "", digits = "", zone = "", line = ""] =
-    /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)$/s.exec(text) ?? [];
-  if (seconds === "") return undefined;
-  return { stream, at: Date.parse(`${seconds}${zone}`) * 1000 + Number(digits.padEnd(6, "0").slice(0, 6)), line };
-}
-
-/** Text that comes in pieces, by lines of a bounded length. */
-function openLine() {
-  const decoder = new TextDecoder();
-  let begun = "";
-  return {
-    *read(bytes: Uint8Array): Iterable<string> {
-      const [first = "", ...others] = decoder.decode(bytes, { stream: true }).split("\n");
-      begun += first.slice(0, MAX_LINE - begun.length);
-      for (const next of others) {
-        yield begun.replace(/\r$/, "");
-        begun = next.slice(0, MAX_LINE);
-      }
-    },
-    rest: (): string => begun,
-  };
 }
 
 /** Whether a call failed because there is no such thing. */

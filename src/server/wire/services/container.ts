@@ -12,7 +12,7 @@ import { routeAddress, routeLabel } from "../../route-label.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { CLUSTER_ID, checkCluster } from "./cluster.ts";
+import { containerCluster } from "./cluster.ts";
 
 const STATUSES = {
   pending: ContainerStatus.PENDING,
@@ -27,30 +27,32 @@ const STATUSES = {
 export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
-  const message = (container: StoredContainer, { requestHeader }: HandlerContext) =>
-    containerMessage(container, platform.gatewayAddressFor(requestHeader));
+  const message = async (container: StoredContainer, { requestHeader }: HandlerContext) =>
+    containerMessage(container, platform.gatewayAddressFor(requestHeader), await containerCluster(platform));
   const containers = async (): Promise<Containers> => (await platform.containers()).containers;
 
   router.service(ContainerService, {
     async runContainer({ spec, name, tags, lifetime, cluster }, context) {
-      if (cluster !== "") checkCluster(cluster);
+      await containerCluster(platform, cluster);
       const lifetimeMs = lifetime ? durationToMs(lifetime) : 0;
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, lifetimeMs };
       const container = await (await containers()).run({ ...wish, group: "", hasNetwork: true }, callerOf(context));
-      return { container: message(container, context) };
+      return { container: await message(container, context) };
     },
 
     async getContainer({ container }, context) {
-      return { container: message(await (await containers()).get((await environmentOf(context)).id, named(container)), context) };
+      return { container: await message(await (await containers()).get((await environmentOf(context)).id, named(container)), context) };
     },
 
     async listContainers(_request, context) {
       const all = await (await containers()).list((await environmentOf(context)).id);
-      return { containers: all.map((one) => message(one, context)) };
+      return { containers: await Promise.all(all.map((one) => message(one, context))) };
     },
 
     async stopContainer({ container }, context) {
-      return { container: message(await (await containers()).stop((await environmentOf(context)).id, named(container), ""), context) };
+      return {
+        container: await message(await (await containers()).stop((await environmentOf(context)).id, named(container), ""), context),
+      };
     },
   });
 }
@@ -69,11 +71,12 @@ export function containerStatus({ status }: Pick<StoredContainer, "status">): Co
 /**
  * A container in the contract.
  * @param gateway address of the gateway; replicas have no route of their own
+ * @param cluster id of the cluster that it runs in
  */
-export function containerMessage(container: StoredContainer, gateway: string): MessageInitShape<typeof ContainerSchema> {
+export function containerMessage(container: StoredContainer, gateway: string, cluster: string): MessageInitShape<typeof ContainerSchema> {
   const { environmentId, id, name, spec, tags, lifetimeMs, exitCode, message, createdAt, startedAt, endedAt, node, group } = container;
   return {
-    ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster: CLUSTER_ID },
+    ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster },
     url: hasRoute(container) ? routeAddress(gateway, routeLabel("container", environmentId, name), spec.grpc) : "",
     ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group },
     ...(exitCode !== undefined && { exitCode }),

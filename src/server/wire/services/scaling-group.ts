@@ -13,6 +13,7 @@ import type { KnownGroup } from "../../scaling-groups/scaling-groups.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { containerCluster } from "./cluster.ts";
 import { containerMessage, named } from "./container.ts";
 
 const STATUSES = {
@@ -28,34 +29,39 @@ const NO_BOUNDS = { minReplicas: 1, maxReplicas: 1, targetCpu: 0 };
 export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
-  const message = (known: KnownGroup, { requestHeader }: HandlerContext) => groupMessage(known, platform.gatewayAddressFor(requestHeader));
+  const message = async (known: KnownGroup, { requestHeader }: HandlerContext) =>
+    groupMessage(known, platform.gatewayAddressFor(requestHeader), await containerCluster(platform));
 
   router.service(ScalingGroupService, {
     async createScalingGroup({ bounds = NO_BOUNDS, name, spec, tags }, context) {
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, bounds };
-      return { group: message(await (await platform.scalingGroups()).put(wish, callerOf(context)), context) };
+      return { group: await message(await (await platform.scalingGroups()).put(wish, callerOf(context)), context) };
     },
 
     async getScalingGroup({ group }, context) {
       const { id } = await environmentOf(context);
-      return { group: message(await (await platform.scalingGroups()).get(id, named(group)), context) };
+      return { group: await message(await (await platform.scalingGroups()).get(id, named(group)), context) };
     },
 
     async listScalingGroups(_request, context) {
       const { id } = await environmentOf(context);
       const groups = await (await platform.scalingGroups()).list(id);
-      return { groups: groups.map((one) => message({ ...one, replicas: [] }, context)) };
+      return { groups: await Promise.all(groups.map((one) => message({ ...one, replicas: [] }, context))) };
     },
 
     async deleteScalingGroup({ group }, context) {
       const { id } = await environmentOf(context);
-      return { group: message(await (await platform.scalingGroups()).delete(id, named(group)), context) };
+      return { group: await message(await (await platform.scalingGroups()).delete(id, named(group)), context) };
     },
   });
 }
 
-/** A group in the contract. @param gateway address of the gateway */
-function groupMessage({ group, replicas, state }: KnownGroup, gateway: string): MessageInitShape<typeof ScalingGroupSchema> {
+/** A group in the contract. @param gateway address of the gateway @param cluster id of that of its replicas */
+function groupMessage(
+  { group, replicas, state }: KnownGroup,
+  gateway: string,
+  cluster: string,
+): MessageInitShape<typeof ScalingGroupSchema> {
   const { content, createdAt, id, name, scope, updatedAt } = group;
   const spec = specOf(content);
   return {
@@ -63,6 +69,6 @@ function groupMessage({ group, replicas, state }: KnownGroup, gateway: string): 
     ...{ readyReplicas: state.ready, wantedReplicas: state.wanted, message: state.message },
     url: spec.port === 0 ? "" : routeAddress(gateway, routeLabel("group", scope, name), spec.grpc),
     ...{ createdAt: msToTimestamp(createdAt), updatedAt: msToTimestamp(updatedAt) },
-    replicas: replicas.map((one) => containerMessage(one, gateway)),
+    replicas: replicas.map((one) => containerMessage(one, gateway, cluster)),
   };
 }
