@@ -11,6 +11,7 @@ import {
   NAMESPACE_VARIABLE,
   VOLUMES_VARIABLE,
 } from "../../../src/server/engines/find-engine.ts";
+import { kubernetesUnderTest, lacksKubernetes } from "../../harness/kubernetes.ts";
 import { BUSYBOX, lacksPodman, startPodman } from "../../harness/podman.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { engineConformance } from "./engine.conformance.ts";
@@ -18,13 +19,18 @@ import { engineConformance } from "./engine.conformance.ts";
 if (!lacksPodman())
   engineConformance("Docker's API, of Podman", async () => {
     const podman = await startPodman();
+    const folder = new TempFolder();
     return {
       engine: createDockerEngine(podman.address.slice("unix://".length)),
       image: BUSYBOX,
-      ...{ containers: podman.containers, isolates: true, splitsOutput: true, hosts: /^127\.0\.0\.1$/ },
-      close: async () => podman[Symbol.asyncDispose](),
+      ...{ containers: podman.containers, isolates: true, splitsOutput: true, hosts: /^127\.0\.0\.1$/, folder: folder.path },
+      async close() {
+        folder[Symbol.dispose]();
+        await podman[Symbol.asyncDispose]();
+      },
     };
   });
+if (!lacksKubernetes()) engineConformance("Kubernetes", kubernetesUnderTest);
 
 describe("where the engine is", () => {
   test("is said, or it is at a usual place, or there is none and what to install is told", async () => {

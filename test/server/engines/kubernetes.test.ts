@@ -504,8 +504,12 @@ describe("a command", () => {
     let taken = 0;
     const program = await engine.exec(id, {
       ...{ argv: ["cat"], workdir: "/w", env: { B: "x y" }, terminal: undefined },
-      onOutput: (stream, bytes) => void (said[stream] += Buffer.from(bytes).toString()),
-      onTaken: (bytes) => void (taken += bytes),
+      onOutput: (stream, bytes) => {
+        said[stream] += Buffer.from(bytes).toString();
+      },
+      onTaken: (bytes) => {
+        taken += bytes;
+      },
     });
     program.write(Buffer.from("typed"));
     program.endInput();
