@@ -52,8 +52,8 @@ export function isLoopbackHost(host: string): boolean {
 const NOT_ELSEWHERE = [...["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3"], ...["::/127", "fe80::/10", "ff00::/8"]];
 
 /**
- * Whether a text is the address of one machine beyond this one: no name, not this machine's own, and
- * not its link's, where clouds tell secrets.
+ * Whether a text is the address of one machine beyond this one: no name, not this machine's own,
+ * and not its link's, where clouds tell secrets.
  */
 export function isElsewhere(host: string): boolean {
   const address = parseAddress(host);

@@ -1,7 +1,7 @@
 /**
- * A fake of a Kubernetes API server with one node: it keeps pods, secrets and events in memory, runs
- * nothing, and says what it is told to say. What the real one does is tested where there is one
- * (SVC_TEST_KUBERNETES).
+ * A fake of a Kubernetes API server with one node: it keeps pods, secrets and events in memory,
+ * runs nothing, and says what it is told to say. What the real one does is tested where there is
+ * one (SVC_TEST_KUBERNETES).
  */
 
 import { readFileSync } from "node:fs";
@@ -264,7 +264,9 @@ export function refusal(status: number, message: string, headers: Record<string,
 
 let kept: { readonly ca: string; readonly cert: string; readonly key: string } | undefined;
 
-/** The certificate of every fake of this process, and of its authority: keys take long to be made. */
+/**
+ * The certificate of every fake of this process, and of its authority: keys take long to be made.
+ */
 function identity(): { readonly ca: string; readonly cert: string; readonly key: string } {
   if (kept) return kept;
   using authority = new Authority();

@@ -1,7 +1,7 @@
 /**
  * A real Kubernetes cluster for tests, where the run was given one: `SVC_TEST_KUBERNETES` names a
- * kubeconfig, whose account may do in its namespace what `docs/containers.md` lists. Pods have to be
- * reached from here by their addresses.
+ * kubeconfig, whose account may do in its namespace what `docs/containers.md` lists. Pods have to
+ * be reached from here by their addresses.
  */
 
 import { existsSync } from "node:fs";
@@ -15,7 +15,10 @@ import { lacks } from "./needs.ts";
 const config = process.env.SVC_TEST_KUBERNETES ?? "";
 /** An image with busybox's programs, which the nodes have or can fetch. */
 const IMAGE = process.env.SVC_TEST_KUBERNETES_IMAGE ?? "docker.io/library/busybox:1.36";
-/** `CLAIM:/folder`, where this machine has the claim's files; without it, folders have to be refused. */
+/**
+ * `CLAIM:/folder`, where this machine has the claim's files; without it, folders have to be
+ * refused.
+ */
 const VOLUMES = process.env.SVC_TEST_KUBERNETES_VOLUMES ?? "";
 
 /** Whether there is no cluster: see `lacks`. */
@@ -26,7 +29,8 @@ export async function kubernetesUnderTest(): Promise<EngineUnderTest> {
   const env = { PATH: process.env.PATH, KUBECONFIG: config, [ENGINE_VARIABLE]: "kubernetes", [VOLUMES_VARIABLE]: VOLUMES };
   const access = kubeconfigAccess([config], env);
   const api = createKubernetesApi(access);
-  const listed = (kind: string) => api.list<Pod>(`/api/v1/namespaces/${access.namespace}/${kind}`, { labelSelector: "app.kubernetes.io/managed-by=svc" });
+  const listed = (kind: string) =>
+    api.list<Pod>(`/api/v1/namespaces/${access.namespace}/${kind}`, { labelSelector: "app.kubernetes.io/managed-by=svc" });
   const names = async (): Promise<string[]> =>
     (await Promise.all(["pods", "secrets"].map(listed))).flatMap(({ items }) => items.map(({ metadata }) => metadata?.name ?? ""));
   const before = await names();
@@ -34,7 +38,12 @@ export async function kubernetesUnderTest(): Promise<EngineUnderTest> {
     engine: findEngine(env, "/"),
     image: IMAGE,
     containers: names,
-    ...{ isolates: false, splitsOutput: false, hosts: /^[\d.]+$|:/, folder: VOLUMES === "" ? undefined : VOLUMES.slice(VOLUMES.indexOf(":") + 1) },
+    ...{
+      isolates: false,
+      splitsOutput: false,
+      hosts: /^[\d.]+$|:/,
+      folder: VOLUMES === "" ? undefined : VOLUMES.slice(VOLUMES.indexOf(":") + 1),
+    },
     async close() {
       const left = (await names()).filter((name) => !before.includes(name));
       if (left.length > 0) throw new Error(`pods or secrets were left behind: ${left.join(", ")}`);

@@ -1,4 +1,6 @@
-/** What the cluster of an engine shows of the platform's containers, beside what the platform knows. */
+/**
+ * What the cluster of an engine shows of the platform's containers, beside what the platform knows.
+ */
 
 import type { EngineCluster, EngineEvent, EnginePod } from "../engines/container-engine.ts";
 import type { StoredContainer } from "./container-records.ts";

@@ -47,8 +47,8 @@ export interface EngineContainer {
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   /**
-   * Where this server reaches its port: at this machine's loopback, or at an address of its own in a
-   * cluster. Undefined = it has none, or does not run.
+   * Where this server reaches its port: at this machine's loopback, or at an address of its own in
+   * a cluster. Undefined = it has none, or does not run.
    */
   readonly address: { readonly host: string; readonly port: number } | undefined;
 }
@@ -151,8 +151,8 @@ export interface EngineCluster {
 export interface ContainerEngine {
   describe(signal: AbortSignal): Promise<EngineDescription>;
   /**
-   * Makes a container, which does not run yet. Nothing is left behind when this rejects. An image that
-   * is not there is fetched now, or when it is started.
+   * Makes a container, which does not run yet. Nothing is left behind when this rejects. An image
+   * that is not there is fetched now, or when it is started.
    * @returns the engine's id
    */
   create(container: NewContainer, signal: AbortSignal): Promise<string>;

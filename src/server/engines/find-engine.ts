@@ -1,6 +1,6 @@
 /**
- * The container engine of this server: where its operator says, else at a usual socket of its machine,
- * else the cluster whose pod it runs in.
+ * The container engine of this server: where its operator says, else at a usual socket of its
+ * machine, else the cluster whose pod it runs in.
  */
 
 import { existsSync } from "node:fs";

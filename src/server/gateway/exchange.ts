@@ -221,7 +221,10 @@ async function pass(parts: GatewayParts, passed: Passed): Promise<boolean> {
   }
 }
 
-/** A server of a route, on this machine or in its engine's cluster. Rejects with Refused, or as `Route.lease`. */
+/**
+ * A server of a route, on this machine or in its engine's cluster. Rejects with Refused, or as
+ * `Route.lease`.
+ */
 export async function leaseOf(route: Route, signal: AbortSignal): Promise<Lease> {
   const lease = await route.lease(signal);
   if (isLoopback(lease.address.host) || isElsewhere(lease.address.host)) return lease;

@@ -17,7 +17,12 @@ let server: TestServer;
 
 const start = async (credentials?: TestServer["credentials"]): Promise<TestServer> =>
   TestServer.start(folder.path, {
-    env: { PATH: process.env.PATH, HOME: folder.path, KUBECONFIG: join(folder.path, "kubeconfig"), SVC_CONTAINER_ENGINE: "kubernetes:fake" },
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder.path,
+      KUBECONFIG: join(folder.path, "kubeconfig"),
+      SVC_CONTAINER_ENGINE: "kubernetes:fake",
+    },
     ...(credentials && { credentials }),
   });
 beforeAll(async () => {
@@ -69,7 +74,9 @@ test("its cluster is shown beside the platform's own, with its nodes, pods and e
   const { checks } = await clusters.testCluster({ id });
   expect([checks.length > 10, checks.filter(({ ok }) => !ok)]).toEqual([true, []]);
   expect(await refusal(clusters.getCluster({ id: "clstr_none" }))).toContain("There is no cluster 'clstr_none'");
-  expect(await refusal(containers().runContainer({ spec: { image: "i" }, cluster: "clstr_local" }))).toContain("There is no cluster 'clstr_local'");
+  expect(await refusal(containers().runContainer({ spec: { image: "i" }, cluster: "clstr_local" }))).toContain(
+    "There is no cluster 'clstr_local'",
+  );
 
   const { id: container } = await run("two");
   const pod = (await clusters.listPods({})).pods.find(({ name }) => name === "two");
@@ -82,7 +89,9 @@ test("its cluster is shown beside the platform's own, with its nodes, pods and e
   });
   const { events } = await clusters.listEvents({ pods: ["two"] });
   expect(events.map(({ object, reason }) => `${object} ${reason}`)).toEqual(["pod/two Started", "pod/two Unhealthy"]);
-  expect((await clusters.listEvents({ pods: ["two"], limit: 1, offset: 1 })).events.map(({ message }) => message)).toEqual(["a word of the kubelet"]);
+  expect((await clusters.listEvents({ pods: ["two"], limit: 1, offset: 1 })).events.map(({ message }) => message)).toEqual([
+    "a word of the kubelet",
+  ]);
   const ofServer = (await clusters.listEvents({ namespaces: ["server"] })).events;
   expect(ofServer.filter(({ object }) => object === "pod/two")).toEqual([]);
   await containers().stopContainer({ container });
@@ -90,7 +99,9 @@ test("its cluster is shown beside the platform's own, with its nodes, pods and e
 });
 
 test("what the cluster cannot keep is refused in words", async () => {
-  expect(await refusal(server.client(SandboxService).createSandbox({ image: "i" }))).toContain("cannot promise a container without a network");
+  expect(await refusal(server.client(SandboxService).createSandbox({ image: "i" }))).toContain(
+    "cannot promise a container without a network",
+  );
   await server.client(VolumeService).createVolume({ name: "kept" });
   const spec = { image: "i", volumes: [{ volume: "kept", path: "/kept" }] };
   expect(await refusal(containers().runContainer({ spec }))).toContain("A volume is a folder of this server's machine");

@@ -111,7 +111,7 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
       "what it is given is there: arguments, variables, folders, and no network where the engine can keep that",
       async () => {
         const { folder } = under;
-        const script = 'echo "$0 $1 $A" \'$(A) $$(A) $$\'; mkdir -p /data && echo kept > /data/file; ip -o link | wc -l';
+        const script = "echo \"$0 $1 $A\" '$(A) $$(A) $$'; mkdir -p /data && echo kept > /data/file; ip -o link | wc -l";
         const said = await withContainer(
           {
             entrypoint: ["/bin/sh", "-c", script],

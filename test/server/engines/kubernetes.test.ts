@@ -153,6 +153,15 @@ describe("who the server is", () => {
     expect([(await refused(engine.describe(signal))).kind, fake.calls.length]).toEqual(["failed_precondition", 5]);
   });
 
+  test("a token of the kubeconfig that was replaced there is read again", async () => {
+    const engine = engineOf();
+    await engine.describe(signal);
+    fake.tokens.clear();
+    fake.tokens.add("newer");
+    config(fake.kubeconfig("{token: newer}"));
+    expect((await engine.describe(signal)).kind).toBe("kubernetes");
+  });
+
   test("a plugin is asked once while its token holds, and again when that is refused; what it complains of is not passed on", async () => {
     const plugin = join(folder.path, "plugin");
     const counter = join(folder.path, "asked");
@@ -550,6 +559,7 @@ describe("use", () => {
         ? Response.json({ pods: [{ podRef: { uid }, containers: [{ cpu, memory: { workingSetBytes: 4_096 } }] }] })
         : undefined;
     expect(await engine.use(id)).toEqual({ cpuSeconds: 2.5, memoryBytes: 4_096 });
+    fake.change("pods", { ...fake.pod(id), spec: { ...fake.pod(id).spec, nodeName: "machine-2" } });
     let timestamp = "2026-01-02T03:04:05Z";
     fake.answers = ({ path }) => {
       if (path.includes("/proxy/")) return refusal(403, "nodes/proxy is forbidden");

@@ -1,6 +1,6 @@
 /**
- * How the API server of a cluster is reached: by the service account of the pod that the server runs
- * in, or by a kubeconfig, as kubectl reads it.
+ * How the API server of a cluster is reached: by the service account of the pod that the server
+ * runs in, or by a kubeconfig, as kubectl reads it.
  */
 
 import { createHash } from "node:crypto";
@@ -39,9 +39,14 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export const ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** Most bytes of a kubeconfig, or of a file that it names. */
 const MAX_FILE = 1024 * 1024;
-/** Age at which files are read again: tokens of service accounts are replaced long before they end. */
+/**
+ * Age at which files are read again: tokens of service accounts are replaced long before they end.
+ */
 const FILES_MS = 30_000;
-/** What a cluster or user of a kubeconfig may say that would change what is done, and is not done here. */
+/**
+ * What a cluster or user of a kubeconfig may say that would change what is done, and is not done
+ * here.
+ */
 const NOT_KEPT = {
   cluster: ["insecure-skip-tls-verify", "tls-server-name", "proxy-url"],
   user: ["auth-provider", "username", "password", "as", "as-uid", "as-groups", "as-user-extra"],
@@ -64,7 +69,7 @@ export function accountAccess(env: Variables, folder = ACCOUNT_FOLDER): ClusterA
     name: "in-cluster",
     server,
     namespace: text(join(folder, "namespace"), "the pod's service account").trim(),
-    credentials: cached(async () => ({
+    credentials: cached(() => ({
       until: Date.now() + FILES_MS,
       credentials: {
         ca: text(join(folder, "ca.crt"), "the pod's service account"),
@@ -81,8 +86,31 @@ export function kubeconfigFiles(env: Variables, home: string): readonly string[]
   return (named.length > 0 ? named : [join(home, ".kube/config")]).filter((path) => existsSync(path));
 }
 
-/** Access by a kubeconfig. Throws Failure. @param context undefined = the one that it says is current */
+/**
+ * Access by a kubeconfig. Throws Failure.
+ * @param context undefined = the one that it says is current
+ */
 export function kubeconfigAccess(files: readonly string[], env: Variables, context?: string): ClusterAccess {
+  const { name, namespace, server } = chosenIn(files, context);
+  return {
+    ...{ name, server, namespace },
+    // Who the user is may change in the file; where the cluster is does not, while this program
+    // runs.
+    credentials: cached(() => {
+      const { cluster, user } = chosenIn(files, name);
+      return credentialsOf(cluster, user, server, env);
+    }),
+  };
+}
+
+/** A context of a kubeconfig with what it names. */
+interface Chosen extends Pick<ClusterAccess, "name" | "server" | "namespace"> {
+  readonly cluster: Entry;
+  readonly user: Entry;
+}
+
+/** The context of a name, or the one that is current. Throws Failure. */
+function chosenIn(files: readonly string[], context: string | undefined): Chosen {
   if (files.length === 0)
     refuse(
       "There is no kubeconfig: neither KUBECONFIG names a file that is there, nor is there ~/.kube/config.",
@@ -119,12 +147,7 @@ export function kubeconfigAccess(files: readonly string[], env: Variables, conte
             : "Use a context without it: a token, a file with one, a client certificate, or a plugin (exec).",
         );
   const server = checkedServer(string(cluster.value, "server"), `the context '${name}'`);
-  return {
-    name,
-    server,
-    namespace: string(chosen.value, "namespace") || "default",
-    credentials: cached(() => credentialsOf(cluster, user, server, env)),
-  };
+  return { name, server, cluster, user, namespace: string(chosen.value, "namespace") || "default" };
 }
 
 /** An entry of a kubeconfig, and the folder that its paths begin at. */
@@ -173,12 +196,12 @@ interface Kept {
 }
 
 /** Credentials that are kept while they may be; those who ask at once share one answer. */
-function cached(read: () => Promise<Kept>): ClusterAccess["credentials"] {
+function cached(read: () => Kept | Promise<Kept>): ClusterAccess["credentials"] {
   let kept: Kept | undefined;
   let reading: Promise<Kept> | undefined;
   return async (areRefused = false) => {
     if (kept && !areRefused && kept.until > Date.now()) return kept.credentials;
-    reading ??= read().finally(() => {
+    reading ??= (async () => read())().finally(() => {
       reading = undefined;
     });
     kept = await reading;

@@ -22,7 +22,10 @@ const EARLY_MS = 60_000;
 /** How long those are kept that do not say when they end. */
 const WITHOUT_END_MS = 15 * 60_000;
 
-/** Asks a plugin. Rejects with Failure in its own words. @param exec what the kubeconfig says of it */
+/**
+ * Asks a plugin. Rejects with Failure in its own words.
+ * @param exec what the kubeconfig says of it
+ */
 export async function askPlugin(
   exec: JsonObject,
   {

@@ -1,4 +1,6 @@
-/** The API of Kubernetes over HTTPS: calls, lists by pages, watches, and what a connection needs. */
+/**
+ * The API of Kubernetes over HTTPS: calls, lists by pages, watches, and what a connection needs.
+ */
 
 import { errorText } from "../../../domain/error-text.ts";
 import { isJsonObject, type JsonObject } from "../../../domain/json-value.ts";
@@ -96,8 +98,8 @@ export interface KubernetesApi {
     signal?: AbortSignal,
   ): Promise<{ readonly items: readonly T[]; readonly version: string }>;
   /**
-   * Changes after a version, until the server ends the watch. Throws ApiRefusal with status 410 when
-   * it does not have what followed that version any more.
+   * Changes after a version, until the server ends the watch. Throws ApiRefusal with status 410
+   * when it does not have what followed that version any more.
    */
   watch<T extends Described>(
     path: string,

@@ -1,7 +1,7 @@
 /**
  * A command in a pod, over a WebSocket with a channel for each stream (`v5.channel.k8s.io`).
- * Kubernetes knows neither variables nor a folder for a command, so a shell in the pod sets them. As
- * with `kubectl exec`, the cluster's audit log has the command's words.
+ * Kubernetes knows neither variables nor a folder for a command, so a shell in the pod sets them.
+ * As with `kubectl exec`, the cluster's audit log has the command's words.
  */
 
 import { isJsonObject } from "../../../domain/json-value.ts";

@@ -18,7 +18,9 @@ const DROPPED = ["NET_RAW", "MKNOD", "AUDIT_WRITE"];
 const LEGAL_VALUE = /^(?:[a-z\d](?:[\w.-]{0,61}[a-z\d])?)?$/i;
 const LEGAL_KEY = /^[a-z\d](?:[\w.-]{0,61}[a-z\d])?$/i;
 const LEGAL_NAME = /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/;
-/** Characters of a digest that stand for what is not legal, and of the text before it that stays. */
+/**
+ * Characters of a digest that stand for what is not legal, and of the text before it that stays.
+ */
 const DIGEST = 12;
 const KEPT = 48;
 
@@ -51,7 +53,10 @@ export function labelKey(key: string): string {
   return LEGAL_KEY.test(key) ? key : `x-${digest(key)}`;
 }
 
-/** The pod of a container, which waits until its gate is opened. Throws Failure for what it cannot have. */
+/**
+ * The pod of a container, which waits until its gate is opened. Throws Failure for what it cannot
+ * have.
+ */
 export function podOf(container: NewContainer, shared: SharedVolumes | undefined): object {
   const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, name, port } = container;
   if (!hasNetwork)

@@ -10,6 +10,8 @@ import type { Pod } from "./pod.ts";
 
 /** How long a refusal of the kubelet's sums counts. */
 const REFUSED_MS = 5 * 60_000;
+/** How long what a kubelet said of all its pods is used: it measures every few seconds itself. */
+const SHARED_MS = 1_000;
 
 interface Summary {
   readonly pods?: readonly {
@@ -38,6 +40,7 @@ export class PodUse {
   readonly #api: KubernetesApi;
   readonly #namespace: string;
   readonly #sums = new Map<string, Sum>();
+  readonly #summaries = new Map<string, { readonly at: number; readonly summary: Promise<Summary> }>();
   #refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(api: KubernetesApi, namespace: string) {
@@ -64,10 +67,21 @@ export class PodUse {
   }
 
   async #byKubelet(uid: string, node: string): Promise<EngineUse | undefined> {
-    const { pods = [] } = await this.#api.json<Summary>(`/api/v1/nodes/${encodeURIComponent(node)}/proxy/stats/summary`);
+    const { pods = [] } = await this.#summaryOf(node);
     const { cpu, memory } = pods.find(({ podRef }) => podRef?.uid === uid)?.containers?.[0] ?? {};
     const nanos = cpu?.usageCoreNanoSeconds ?? 0;
     return nanos > 0 ? { cpuSeconds: nanos / 1e9, memoryBytes: memory?.workingSetBytes ?? 0 } : undefined;
+  }
+
+  /** What a kubelet sums up of all its pods, which those who ask at about the same time share. */
+  #summaryOf(node: string): Promise<Summary> {
+    const now = Date.now();
+    for (const [other, { at }] of this.#summaries) if (at + SHARED_MS < now) this.#summaries.delete(other);
+    const known = this.#summaries.get(node);
+    if (known) return known.summary;
+    const summary = this.#api.json<Summary>(`/api/v1/nodes/${encodeURIComponent(node)}/proxy/stats/summary`);
+    this.#summaries.set(node, { at: now, summary });
+    return summary;
   }
 
   async #byMetrics(name: string, uid: string): Promise<EngineUse | undefined> {

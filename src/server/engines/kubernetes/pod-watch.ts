@@ -37,8 +37,8 @@ export class PodWatch {
   }
 
   /**
-   * Resolves with a pod once something is true of it, with undefined once there is none. Rejects with
-   * the signal's reason, or with Failure when the server does not answer.
+   * Resolves with a pod once something is true of it, with undefined once there is none. Rejects
+   * with the signal's reason, or with Failure when the server does not answer.
    */
   until(name: string, isReached: (pod: Pod) => boolean, signal: AbortSignal): Promise<Pod | undefined> {
     return new Promise((resolve, reject) => {

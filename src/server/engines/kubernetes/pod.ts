@@ -1,4 +1,7 @@
-/** Pods as Kubernetes describes them, as far as they are read here, and what they tell of their program. */
+/**
+ * Pods as Kubernetes describes them, as far as they are read here, and what they tell of their
+ * program.
+ */
 
 import { isElsewhere } from "../../../domain/ip-address.ts";
 import type { EngineContainer } from "../container-engine.ts";
@@ -70,7 +73,9 @@ export function hasStarted(pod: Pod): boolean {
   return running !== undefined || (terminated !== undefined && !UNSTARTABLE.includes(terminated.reason ?? ""));
 }
 
-/** Why a pod's program cannot be started, in the words of its kubelet; undefined = nothing is known. */
+/**
+ * Why a pod's program cannot be started, in the words of its kubelet; undefined = nothing is known.
+ */
 export function startFault(pod: Pod): { readonly kind: "image" | "program"; readonly words: string } | undefined {
   const { terminated, waiting } = stateOf(pod);
   if (waiting && NO_IMAGE.includes(waiting.reason ?? "")) return { kind: "image", words: saidOf(waiting) };
@@ -80,7 +85,9 @@ export function startFault(pod: Pod): { readonly kind: "image" | "program"; read
   return undefined;
 }
 
-/** Why no node takes a pod, in the words of the scheduler; empty = one has it, or nothing is known. */
+/**
+ * Why no node takes a pod, in the words of the scheduler; empty = one has it, or nothing is known.
+ */
 export function schedulingWords({ status }: Pod): string {
   const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
   return scheduled?.status === "False" ? saidOf(scheduled) : "";

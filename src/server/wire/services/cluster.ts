@@ -1,6 +1,6 @@
 /**
- * ClusterService: the nodes of the platform as one cluster, its processes and their journal; and the
- * cluster that its containers run in, where their engine has one.
+ * ClusterService: the nodes of the platform as one cluster, its processes and their journal; and
+ * the cluster that its containers run in, where their engine has one.
  */
 
 import { availableParallelism, hostname, totalmem } from "node:os";
@@ -186,7 +186,10 @@ async function engineCluster(platform: Platform): Promise<OfEngine | undefined> 
   }
 }
 
-/** The engine's cluster of an id; undefined = the id is that of the platform's own. Rejects with not_found. */
+/**
+ * The engine's cluster of an id; undefined = the id is that of the platform's own. Rejects with
+ * not_found.
+ */
 async function clusterOf(platform: Platform, id: string): Promise<OfEngine | undefined> {
   if (id === CLUSTER_ID) return undefined;
   const ofEngine = await engineCluster(platform);

@@ -56,7 +56,11 @@ export function register(router: ConnectRouter, platform: Platform): void {
   });
 }
 
-/** A group in the contract. @param gateway address of the gateway @param cluster id of that of its replicas */
+/**
+ * A group in the contract.
+ * @param gateway address of the gateway
+ * @param cluster id of that of its replicas
+ */
 function groupMessage(
   { group, replicas, state }: KnownGroup,
   gateway: string,
