@@ -259,6 +259,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells"],
   containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "secrets", "shells", "stores"],
+  images: ["containers", "deployments", "engines", "stores"],
   "scaling-groups": ["access", "containers", "documents", "http1", "http2", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [
@@ -279,6 +280,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "evaluations",
     "functions",
     "http2",
+    "images",
     "infrastructure",
     "jobs",
     "logs",
@@ -332,6 +334,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "evaluations",
     "functions",
     "gateway",
+    "images",
     "infrastructure",
     "jobs",
     "logs",

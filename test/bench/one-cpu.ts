@@ -9,17 +9,23 @@ import { availableParallelism } from "node:os";
 /**
  * Keeps processes, with all their threads and what they start, on one CPU as long as `work` runs.
  * Where there is no `taskset` they stay where they are.
+ * @param alone processes of which only the main thread is kept there, and the others elsewhere
  */
-export async function onOneCpu<T>(pids: readonly number[], work: () => Promise<T>): Promise<T> {
-  if (!Bun.which("taskset")) return work();
+export async function onOneCpu<T>(pids: readonly number[], work: () => Promise<T>, alone: readonly number[] = []): Promise<T> {
   const last = availableParallelism() - 1;
-  const keepTo = (cpus: string): void => {
-    for (const pid of pids) Bun.spawnSync(["taskset", "--all-tasks", "--cpu-list", "--pid", cpus, String(pid)], { stdout: "ignore" });
+  if (!Bun.which("taskset") || last === 0) return work();
+  const keep = (pid: number, cpus: string, what: readonly string[]): void => {
+    Bun.spawnSync(["taskset", ...what, "--cpu-list", "--pid", cpus, String(pid)], { stdout: "ignore", stderr: "ignore" });
   };
-  keepTo(String(last));
+  const all = ["--all-tasks"];
+  for (const pid of pids) keep(pid, String(last), all);
+  for (const pid of alone) {
+    keep(pid, `0-${last - 1}`, all);
+    keep(pid, String(last), []);
+  }
   try {
     return await work();
   } finally {
-    keepTo(`0-${last}`);
+    for (const pid of [...pids, ...alone]) keep(pid, `0-${last}`, all);
   }
 }

@@ -27,8 +27,9 @@ interface Measured {
 const FIGURES = { "to the answer": "answeredMs", "main thread": "mainMs", "all threads": "allMs" } as const;
 
 /**
- * Queries of a server that records, against those of one that does not, one at a time. Ratios are
- * medians of those of pairs, measured one right after the other.
+ * Queries of a server that records, against those of one that does not, one at a time: client and
+ * main thread on one CPU, the threads that keep the records on the others. Ratios are medians of
+ * those of pairs, measured one right after the other.
  */
 export async function measureRecording(sandbox: Sandbox, rounds: number): Promise<readonly Line[]> {
   await using other = new Sandbox();
@@ -46,13 +47,13 @@ export async function measureRecording(sandbox: Sandbox, rounds: number): Promis
       );
       await send({ ...load, requests: 10_000, concurrency: 4 });
       subjects[`${name}, recording ${recording}`] = () =>
-        onOneCpu([pid, process.pid], async () => {
+        onOneCpu([process.pid], async () => {
           const before = threadsMs(pid);
           const { p50 } = await send({ ...load, requests: REQUESTS, concurrency: 1 });
           await Bun.sleep(SETTLE_MS);
           const after = threadsMs(pid);
           return { answeredMs: p50, mainMs: (after.mainMs - before.mainMs) / REQUESTS, allMs: (after.allMs - before.allMs) / REQUESTS };
-        });
+        }, [pid]);
     }
   const measured = await interleave(rounds * ROUNDS, subjects);
   const of = (name: string, figure: keyof Measured): number[] => (measured[name] ?? []).map((one) => one[figure]);

@@ -38,6 +38,7 @@ export async function kubernetesUnderTest(): Promise<EngineUnderTest> {
     engine: findEngine(env, "/"),
     image: IMAGE,
     containers: names,
+    builds: () => [],
     ...{
       isolates: false,
       splitsOutput: false,

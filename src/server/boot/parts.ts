@@ -3,6 +3,7 @@
  * use.
  */
 
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Once, once } from "../../domain/once.ts";
@@ -26,6 +27,7 @@ import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import type { Evaluations } from "../evaluations/evaluations.ts";
 import type { Functions } from "../functions/functions.ts";
+import type { Images } from "../images/images.ts";
 import {
   type ComponentRecord,
   type Components,
@@ -212,6 +214,7 @@ export interface Parts {
   readonly benchmarks: () => Promise<Benchmarks>;
   readonly shells: () => Promise<Shells>;
   readonly containers: () => Promise<ContainerCapabilities>;
+  readonly images: () => Promise<Images>;
   /** Finds the containers again that ran when the server stopped, and keeps scaling groups. */
   readonly resumeContainers: () => Promise<void>;
   readonly scalingGroups: () => Promise<ScalingGroups>;
@@ -787,6 +790,17 @@ export async function openParts({
       keys: serverKeys().objects,
     });
   });
+  const imagesFolder = directory.file(join("tmp", "images"));
+  const images = once(async () => {
+    const { createImages } = await import("../images/images.ts");
+    const { engine } = await containers();
+    const known = await deployments();
+    return createImages({
+      ...{ engine, env, home: env.HOME ?? home, folder: imagesFolder, node: node(), clock, log },
+      builds: metadata.imageBuilds,
+      halted: (environmentId) => known.halted(environmentId),
+    });
+  });
   const resumed = once(async () => (await containers()).resume());
   const scalingGroups = once(async () => {
     const { createScalingGroups } = await import("../scaling-groups/scaling-groups.ts");
@@ -1016,10 +1030,13 @@ export async function openParts({
     benchmarks,
     shells,
     containers,
+    images,
     async resumeContainers() {
       const isKept = async (kind: string) => (await metadata.documents.list(kind)).length > 0;
       if ((await isKept("container")) || (await isKept("sandbox"))) await resumed();
       if (await isKept("scaling_group")) await scalingGroups();
+      // A server that stopped by itself has removed it.
+      if (existsSync(imagesFolder)) await (await images()).resume();
     },
     scalingGroups,
     listensAt(url) {
@@ -1054,6 +1071,7 @@ export async function openParts({
       await shells.close((one) => one.close());
       await scalingGroups.close((one) => one.close());
       await resumed.close();
+      await images.close((one) => one.close());
       await containers.close((one) => one.close());
       await notebooks.close((one) => one.close());
       await deletions.close((one) => one.close());

@@ -386,6 +386,7 @@ async function startIn(
       benchmarks: parts.benchmarks,
       shells: parts.shells,
       containers: parts.containers,
+      images: parts.images,
       scalingGroups: parts.scalingGroups,
       notebooks: parts.notebooks,
       workflows: parts.workflows,

@@ -16,6 +16,8 @@ export interface ContainerCapabilities {
   readonly containers: Containers;
   readonly sandboxes: Sandboxes;
   readonly volumes: Volumes;
+  /** The engine. Throws Failure failed_precondition when there is none, with what to install. */
+  engine(): ContainerEngine;
   /** Whether there is an engine, or where one would be. */
   hasEngine(): boolean;
   /** Which engine it is. Rejects with Failure when there is none, or it does not answer. */
@@ -64,6 +66,7 @@ export function createContainerCapabilities(
     containers,
     sandboxes,
     volumes,
+    engine,
     hasEngine: () => engineAddress(env, home) !== undefined,
     describeEngine: async (signal) => engine().describe(signal),
     cluster: () => (engineAddress(env, home)?.kind === "kubernetes" ? engine().cluster : undefined),

@@ -3,14 +3,7 @@
 import { errorText } from "../../domain/error-text.ts";
 import { ToolchainError, type VenvObserver } from "../../python/toolchain.ts";
 import type { ImageBuildPhase, ImageBuildStore } from "../stores/metadata/image-builds.ts";
-
-/** Most lines of a log that are kept. */
-const MAX_LINES = 1_000;
-/** Longest line, in characters. */
-const MAX_LINE = 2_000;
-const MAX_ERROR = 4_000;
-/** Milliseconds in which lines are gathered. */
-const GATHER_MS = 200;
+import { buildRecord } from "./build-record.ts";
 
 /** A virtual environment that a deployment needs. */
 export interface WantedVenv {
@@ -39,37 +32,20 @@ export async function recordedVenv<T>(
   const { environmentId } = wanted;
   const name = venvBuildName(wanted);
   if (!(await store.begin({ ...wanted, name, kind: "venv", imageDestinations: [] }))) return make(UNOBSERVED);
+  const record = buildRecord(store, environmentId, name);
   let made: Exclude<ImageBuildPhase, "pending" | "running"> = "skipped";
-  let lines: string[] = [];
-  let writing: Promise<unknown> = Promise.resolve();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const flush = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    const gathered = lines;
-    lines = [];
-    if (gathered.length > 0) writing = writing.then(() => store.addLines(environmentId, name, gathered, MAX_LINES));
-  };
-  const end = async (phase: Exclude<ImageBuildPhase, "pending" | "running">, error = ""): Promise<void> => {
-    flush();
-    await writing;
-    await store.move(environmentId, name, phase, error.slice(0, MAX_ERROR));
-  };
   try {
     const result = await make({
       onFound(found) {
         made = MADE[found];
-        if (found === "installing") writing = writing.then(() => store.move(environmentId, name, "running"));
+        if (found === "installing") record.running();
       },
-      onLine(line) {
-        lines.push(line.slice(0, MAX_LINE));
-        timer ??= setTimeout(flush, GATHER_MS);
-      },
+      onLine: record.line,
     });
-    await end(made);
+    await record.end(made);
     return result;
   } catch (error) {
-    await end(error instanceof ToolchainError && !signal.aborted ? "failed" : "error", errorText(error));
+    await record.end(error instanceof ToolchainError && !signal.aborted ? "failed" : "error", errorText(error));
     throw error;
   }
 }

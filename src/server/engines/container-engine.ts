@@ -25,7 +25,9 @@ export interface NewContainer {
   readonly hasNetwork: boolean;
   /** Port that this server is to reach; undefined = none. */
   readonly port: number | undefined;
-  readonly mounts: readonly { readonly source: string; readonly path: string }[];
+  readonly mounts: readonly { readonly source: string; readonly path: string; readonly isReadOnly?: boolean }[];
+  /** User and perhaps group in it; default: the image's. */
+  readonly user?: string;
   /** Whether it gets a kernel of its own (gVisor). */
   readonly isRestricted: boolean;
 }
@@ -76,6 +78,30 @@ export interface NewExec extends Pick<ShellStart, "terminal" | "onOutput" | "onT
   /** Empty = that of the image. */
   readonly workdir: string;
   readonly env: Readonly<Record<string, string>>;
+}
+
+/** An image that is to be built. */
+export interface NewImage {
+  /** Its name with a tag. */
+  readonly tag: string;
+  readonly dockerfile: string;
+  /** What the Dockerfile copies from: blocks of a tar, without its end and without that file. */
+  readonly context: AsyncIterable<Uint8Array>;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Called with each line of the log. */
+  readonly onLine: (line: string) => void;
+}
+
+/** An image that the engine has. */
+export interface EngineImage {
+  /** The engine's own id. */
+  readonly id: string;
+  readonly tags: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  /** Variables that its containers have. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
 }
 
 /** Which engine it is. */
@@ -174,6 +200,25 @@ export interface ContainerEngine {
   exec(id: string, exec: NewExec): Promise<RunningProgram>;
   /** Undefined when it does not run, or nobody measures it. */
   use(id: string): Promise<EngineUse | undefined>;
+  /**
+   * Builds an image; the log comes line by line. Rejects in the engine's words when a step fails,
+   * and with the signal's reason; no image of the tag is made then. A step that runs when the
+   * signal comes is not always ended: what takes long is run in a container, and committed.
+   */
+  build(image: NewImage, signal: AbortSignal): Promise<void>;
+  /**
+   * Makes an image of the disk of a container, with the container's labels; what is mounted is no
+   * part of it.
+   */
+  commit(id: string, tag: string, signal: AbortSignal): Promise<void>;
+  /** An image by its name, fetched when it is not there. */
+  fetchImage(name: string, signal: AbortSignal): Promise<EngineImage>;
+  /** An image that is there, by its name; undefined when it is not. */
+  image(name: string): Promise<EngineImage | undefined>;
+  /** All images with a label of this value. */
+  images(label: string, value: string): Promise<EngineImage[]>;
+  /** Removes an image by its name, if there is one; false when a container has it. */
+  removeImage(name: string): Promise<boolean>;
   /** Absent where its containers run on this machine. */
   readonly cluster?: EngineCluster;
 }

@@ -13,12 +13,15 @@ export interface PackedRecords {
 /** Numbers for which there is room at first, and room that is kept between batches. */
 const FIRST_NUMBERS = 4_096;
 const MOST_KEPT_NUMBERS = 65_536;
+const MOST_KEPT_TEXTS = 16_384;
 
 /** Writes records. They are read in the order in which they were written, by `RecordReader`. */
 export class RecordWriter {
   #numbers = new Float64Array(FIRST_NUMBERS);
   #used = 0;
+  /** The texts, and behind them room of former batches: an array that grows anew costs more. */
   #texts: string[] = [];
+  #textCount = 0;
   /** The last text of each column, and its place. */
   #last: string[] = [];
   #places: number[] = [];
@@ -38,6 +41,11 @@ export class RecordWriter {
    */
   text(column: number, value: string): void {
     this.number(this.#place(column, value));
+  }
+
+  /** Writes a text that records hardly share, which is not compared with the last one. */
+  ownText(value: string): void {
+    this.number(this.#add(value));
   }
 
   /** Writes a text that may be absent. */
@@ -80,10 +88,12 @@ export class RecordWriter {
 
   /** What was written. Another batch begins. */
   take(): PackedRecords {
-    const packed = { numbers: this.#numbers.slice(0, this.#used), texts: JSON.stringify(this.#texts) };
+    const packed = { numbers: this.#numbers.slice(0, this.#used), texts: JSON.stringify(this.#texts.slice(0, this.#textCount)) };
     if (this.#numbers.length > MOST_KEPT_NUMBERS) this.#numbers = new Float64Array(FIRST_NUMBERS);
     this.#used = 0;
-    this.#texts = [];
+    if (this.#texts.length > MOST_KEPT_TEXTS) this.#texts = [];
+    else this.#texts.fill("", 0, this.#textCount);
+    this.#textCount = 0;
     this.#last = [];
     this.#places = [];
     return packed;
@@ -91,10 +101,15 @@ export class RecordWriter {
 
   #place(column: number, value: string): number {
     if (this.#last[column] === value) return this.#places[column] as number;
-    const place = this.#texts.push(value) - 1;
+    const place = this.#add(value);
     this.#last[column] = value;
     this.#places[column] = place;
     return place;
+  }
+
+  #add(value: string): number {
+    this.#texts[this.#textCount] = value;
+    return this.#textCount++;
   }
 }
 

@@ -29,6 +29,7 @@ import type { Configurations } from "../environments/configuration.ts";
 import type { EnvironmentLifecycle } from "../environments/lifecycle.ts";
 import type { Evaluations } from "../evaluations/evaluations.ts";
 import type { Functions } from "../functions/functions.ts";
+import type { Images } from "../images/images.ts";
 import type { Components } from "../infrastructure/components.ts";
 import type { Infrastructure } from "../infrastructure/infrastructure.ts";
 import type { JobQueue } from "../jobs/queue.ts";
@@ -206,6 +207,8 @@ export interface Platform {
   readonly shells: () => Promise<Shells>;
   /** Programs of images, and what they keep. */
   readonly containers: () => Promise<ContainerCapabilities>;
+  /** Images that are made of a base, requirements and files. */
+  readonly images: () => Promise<Images>;
   readonly scalingGroups: () => Promise<ScalingGroups>;
   /** Load on the query endpoint. */
   readonly benchmarks: () => Promise<Benchmarks>;

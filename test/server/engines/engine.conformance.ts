@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ContainerEngine, EngineOutput, NewContainer, NewExec } from "../../../src/server/engines/container-engine.ts";
+import { tarEntry } from "../../../src/domain/tar/writer.ts";
+import type { ContainerEngine, EngineOutput, NewContainer, NewExec, NewImage } from "../../../src/server/engines/container-engine.ts";
 import { Failure } from "../../../src/server/failure.ts";
 import { eventually } from "../../harness/eventually.ts";
 
@@ -22,13 +23,15 @@ export interface EngineUnderTest {
   readonly folder: string | undefined;
   /** Where ports are reached. */
   readonly hosts: RegExp;
+  /** Containers in which builds run their steps. */
+  builds(): readonly string[];
   close(): Promise<void>;
 }
 
 const TEST_MS = 120_000;
 
-/** The suite. */
-export function engineConformance(name: string, open: () => Promise<EngineUnderTest>): void {
+/** The suite. @param makesImages whether the engine makes images, or refuses to */
+export function engineConformance(name: string, open: () => Promise<EngineUnderTest>, makesImages = true): void {
   describe(name, () => {
     let under: EngineUnderTest;
     let engine: ContainerEngine;
@@ -243,6 +246,132 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
       },
       TEST_MS,
     );
+
+    if (!makesImages)
+      test("making an image is refused in words", async () => {
+        expect(await refusal(engine.fetchImage(under.image, signal))).toMatchObject({
+          ...{ kind: "failed_precondition", message: expect.stringContaining("builds no images") },
+        });
+      });
+    describe.if(makesImages)("an image", () => {
+      const tag = (): string => `localhost/svc-test/built:${crypto.randomUUID()}`;
+      const built = async (dockerfile: string, more: Partial<NewImage> = {}): Promise<readonly string[]> => {
+        const said: string[] = [];
+        await engine.build(
+          {
+            ...{ tag: tag(), dockerfile, context: contextOf({}), labels: {} },
+            onLine: (line) => said.push(line),
+            ...more,
+          },
+          signal,
+        );
+        return said;
+      };
+      async function* contextOf(files: Readonly<Record<string, string>>): AsyncGenerator<Uint8Array> {
+        for (const [path, text] of Object.entries(files)) yield* tarEntry({ path, content: Buffer.from(text), mode: 0o644, time: 0 });
+      }
+
+      test(
+        "is built of what it is given, found by its label, run, and removed once no container has it",
+        async () => {
+          const [name, mark] = [tag(), crypto.randomUUID()];
+          const said = await built(`FROM ${under.image}\nRUN echo "step says" hello\nCOPY files/ /files/\nENV A="b c"\nWORKDIR /files\n`, {
+            tag: name,
+            context: contextOf({ "files/one.txt": "one\n", "files/deep/two.txt": "two\n" }),
+            labels: { mark },
+          });
+          expect(said).toContain("step says hello");
+          expect((await engine.images("mark", mark)).flatMap(({ tags }) => tags)).toEqual([name]);
+          expect(await engine.image(name)).toMatchObject({ labels: { mark }, env: { A: "b c" } });
+          expect((await engine.image(name))?.createdAt).toBeGreaterThan(0);
+          await withContainer({ ...shell("cat one.txt deep/two.txt; echo $A"), image: name }, async (id) => {
+            await engine.waitForEnd(id, signal);
+            expect((await lines(id)).map(({ line }) => line)).toEqual(["one", "two", "b c"]);
+            expect(await engine.removeImage(name)).toBe(false);
+          });
+          expect(await engine.removeImage(name)).toBe(true);
+          expect([await engine.image(name), await engine.images("mark", mark), await engine.removeImage(name)]).toEqual([
+            undefined,
+            [],
+            true,
+          ]);
+        },
+        TEST_MS,
+      );
+
+      test(
+        "is made of the disk of a container, without what is mounted there",
+        async () => {
+          const name = tag();
+          const script = "echo kept > /kept; echo more > /data/more; cat /read-only/file; echo x > /read-only/x; id -u";
+          const source = under.folder ?? "";
+          const mounts = [
+            { source, path: "/data" },
+            { source, path: "/read-only", isReadOnly: true },
+          ];
+          await Bun.write(join(source, "file"), "mounted\n");
+          await withContainer({ ...shell(script), mounts, user: "0" }, async (id) => {
+            await engine.waitForEnd(id, signal);
+            const said = (await lines(id)).map(({ line }) => line).toSorted();
+            expect(said).toEqual([expect.stringContaining("Read-only file system"), "0", "mounted"]);
+            await engine.commit(id, name, signal);
+          });
+          await withContainer({ ...shell("cat /kept; ls /data"), image: name }, async (id) => {
+            await engine.waitForEnd(id, signal);
+            expect((await lines(id)).map(({ line }) => line)).toEqual(["kept"]);
+          });
+          expect((await engine.image(name))?.labels.suite).toBe("engine");
+          expect(await engine.removeImage(name)).toBe(true);
+        },
+        TEST_MS,
+      );
+
+      test(
+        "is not made when a step fails, which is told, with its output",
+        async () => {
+          const name = tag();
+          const said: string[] = [];
+          const failed = await refusal(
+            built(`FROM ${under.image}\nRUN echo before; echo the reason >&2; exit 3\n`, { tag: name, onLine: (line) => said.push(line) }),
+          );
+          expect([failed.kind, failed.message]).toEqual([
+            "invalid_argument",
+            expect.stringContaining("The container engine could not build the image: "),
+          ]);
+          expect(said).toContain("before");
+          expect(said).toContain("the reason");
+          const unknown = await refusal(built("FROM localhost/none:none\n", { tag: name }));
+          expect(unknown.message).toContain("localhost/none");
+          expect((await refusal(built("FROM scratch\nNONSENSE\n", { tag: name }))).message).toContain("NONSENSE");
+          expect(await engine.image(name)).toBeUndefined();
+          expect((await refusal(engine.fetchImage("localhost/none:none", signal))).kind).toBe("not_found");
+        },
+        TEST_MS,
+      );
+
+      test(
+        "is not made when its build is cancelled",
+        async () => {
+          const [name, cancelling, reason, mark] = [tag(), new AbortController(), new Error("cancelled"), `7${process.pid}`];
+          const building = engine.build(
+            {
+              ...{
+                tag: name,
+                dockerfile: `FROM ${under.image}\nRUN echo begun; sleep 5.${mark}\nRUN touch /end\n`,
+                context: contextOf({}),
+              },
+              ...{ labels: {}, onLine: (line) => line === "begun" && cancelling.abort(reason) },
+            },
+            cancelling.signal,
+          );
+          expect(await building.catch((error: unknown) => error)).toBe(reason);
+          // Podman lets a step that runs come to its end.
+          await eventually(() => under.builds().length === 0, "the end of the build");
+          expect(await engine.image(name)).toBeUndefined();
+        },
+        TEST_MS,
+      );
+    });
 
     describe("a command", () => {
       let id: string;

@@ -24,13 +24,18 @@ if (!lacksPodman())
       engine: createDockerEngine(podman.address.slice("unix://".length)),
       image: BUSYBOX,
       ...{ containers: podman.containers, isolates: true, splitsOutput: true, hosts: /^127\.0\.0\.1$/, folder: folder.path },
+      builds: () =>
+        podman
+          .podman("ps", "--all", "--external", "--filter", "status=unknown", "--quiet")
+          .split("\n")
+          .filter((id) => id !== ""),
       async close() {
         folder[Symbol.dispose]();
         await podman[Symbol.asyncDispose]();
       },
     };
   });
-if (!lacksKubernetes()) engineConformance("Kubernetes", kubernetesUnderTest);
+if (!lacksKubernetes()) engineConformance("Kubernetes", kubernetesUnderTest, false);
 
 describe("where the engine is", () => {
   test("is said, or it is at a usual place, or there is none and what to install is told", async () => {

@@ -163,3 +163,18 @@ async function boundedText(response: Response): Promise<string> {
   }
   return Buffer.concat(chunks).toString();
 }
+
+/** Whether a call failed because there is no such thing. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Failure && error.kind === "not_found";
+}
+
+/** What a call gives, or undefined when there is no such thing. */
+export async function unlessGone<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}

@@ -5,12 +5,11 @@ import { isJsonObject } from "../../../domain/json-value.ts";
 import { Failure } from "../../failure.ts";
 import type { ContainerEngine, EngineContainer, EngineOutput, NewContainer } from "../container-engine.ts";
 import { openLine, stamped } from "../stamped-lines.ts";
-import { createDockerApi, type DockerApi, wordsOf } from "./docker-api.ts";
+import { createDockerApi, type DockerApi, isGone, unlessGone, wordsOf } from "./docker-api.ts";
 import { startExec } from "./docker-exec.ts";
+import { dockerImages, pull } from "./docker-images.ts";
 import { OutputFrames } from "./output-frames.ts";
 
-/** Longest fetch of an image. */
-const PULL_MS = 600_000;
 const GVISOR = "runsc";
 const LOOPBACK = "127.0.0.1";
 /** Processes that a container may have at once. */
@@ -33,6 +32,8 @@ export function createDockerEngine(path: string): ContainerEngine {
   };
 
   return {
+    ...dockerImages(api),
+
     async describe(signal) {
       const { Version = "", Components } = await api.json("/version", { signal });
       const isPodman = JSON.stringify(Components ?? "").includes("Podman");
@@ -110,7 +111,7 @@ export function createDockerEngine(path: string): ContainerEngine {
 
 /** The body that makes a container. */
 function creationOf(container: NewContainer): JsonObject {
-  const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, port } = container;
+  const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, port, user } = container;
   const exposed = port === undefined ? undefined : `${port}/tcp`;
   return {
     Image: image,
@@ -118,6 +119,7 @@ function creationOf(container: NewContainer): JsonObject {
     ...((args.length > 0 || entrypoint.length > 0) && { Cmd: args }),
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     Labels: { ...labels },
+    ...(user !== undefined && { User: user }),
     ...(exposed !== undefined && { ExposedPorts: { [exposed]: {} } }),
     HostConfig: {
       ...(memoryBytes !== undefined && { Memory: memoryBytes, MemorySwap: memoryBytes }),
@@ -125,7 +127,7 @@ function creationOf(container: NewContainer): JsonObject {
       ...{ PidsLimit: MOST_PROCESSES, CapDrop: DROPPED, SecurityOpt: ["no-new-privileges"] },
       ...(hasNetwork ? {} : { NetworkMode: "none" }),
       ...(exposed !== undefined && { PortBindings: { [exposed]: [{ HostIp: LOOPBACK, HostPort: "" }] } }),
-      Binds: mounts.map(({ path, source }) => `${source}:${path}`),
+      Binds: mounts.map(({ isReadOnly, path, source }) => `${source}:${path}${isReadOnly ? ":ro" : ""}`),
       ...(isRestricted && { Runtime: GVISOR }),
     },
   };
@@ -166,25 +168,6 @@ async function runtimeOf(api: DockerApi, path: string): Promise<unknown> {
   return OCIRuntime ?? (isJsonObject(HostConfig) ? HostConfig.Runtime : undefined);
 }
 
-/** Fetches an image. Rejects with Failure not_found in the engine's words. */
-async function pull(api: DockerApi, image: string, signal: AbortSignal): Promise<void> {
-  const missing = (words: string): Failure =>
-    new Failure("not_found", `There is no image '${image}', and it could not be fetched: ${words || "the engine does not say why"}.`, {
-      hint: "Check its name, or load it into the engine, for example with `podman pull` or `podman build`.",
-    });
-  const reference = /(?::[^/]+|@[^/]+)$/.test(image) ? image : `${image}:latest`;
-  let said = "";
-  try {
-    said = await api.text("/images/create", { method: "POST", query: { fromImage: reference }, signal, timeoutMs: PULL_MS });
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof Failure && error.kind !== "unavailable") throw missing(error.message.replace(/^[^:]*: |\.$/g, ""));
-    throw error;
-  }
-  const fault = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(said)?.[1];
-  if (fault !== undefined) throw missing(wordsOf(JSON.parse(fault) as string));
-}
-
 /** The lines of a container's output from a time on, in epoch microseconds. */
 async function* linesOf(body: AsyncIterable<Uint8Array>, from: number): AsyncIterable<EngineOutput> {
   const frames = new OutputFrames();
@@ -198,20 +181,5 @@ async function* linesOf(body: AsyncIterable<Uint8Array>, from: number): AsyncIte
   for (const stream of ["stdout", "stderr"] as const) {
     const line = stamped(stream, open[stream].rest());
     if (line && line.at >= from) yield line;
-  }
-}
-
-/** Whether a call failed because there is no such thing. */
-function isGone(error: unknown): boolean {
-  return error instanceof Failure && error.kind === "not_found";
-}
-
-/** What a call gives, or undefined when there is no such thing. */
-async function unlessGone<T>(call: Promise<T>): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
   }
 }

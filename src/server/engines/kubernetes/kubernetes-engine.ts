@@ -161,6 +161,14 @@ export function createKubernetesEngine(access: ClusterAccess, { volumes, pauseMs
       return pod && containerOf(pod).state === "running" ? measured.of(pod) : undefined;
     },
 
+    build: () => refuseImages(),
+    commit: () => refuseImages(),
+    fetchImage: () => refuseImages(),
+    // Its nodes fetch images by themselves; what they have is theirs.
+    image: () => Promise.resolve(undefined),
+    images: () => Promise.resolve([]),
+    removeImage: () => Promise.resolve(true),
+
     cluster: createKubernetesCluster(api, async () => listed(EVERYTHING)),
   };
 }
@@ -198,6 +206,15 @@ async function lateness(api: KubernetesApi, pod: Pod | undefined, namespace: str
   return new Failure("unavailable", `The pod did not start in time: ${words || "the cluster does not say why"}.`, {
     hint: "`svc kube events list` shows what the cluster says of its pods.",
   });
+}
+
+/** Rejects with Failure: a cluster runs images, and nothing of its API makes one. */
+function refuseImages(): Promise<never> {
+  return Promise.reject(
+    new Failure("failed_precondition", "Kubernetes builds no images: its nodes fetch them from registries.", {
+      hint: "Build the image with Podman or Docker, push it to a registry that the cluster's nodes reach, and name it.",
+    }),
+  );
 }
 
 async function refuseWithoutGvisor(api: KubernetesApi, signal: AbortSignal): Promise<void> {

@@ -58,7 +58,7 @@ export function labelKey(key: string): string {
  * have.
  */
 export function podOf(container: NewContainer, shared: SharedVolumes | undefined): object {
-  const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, name, port } = container;
+  const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, name, port, user } = container;
   if (!hasNetwork)
     throw new Failure(
       "failed_precondition",
@@ -94,9 +94,11 @@ export function podOf(container: NewContainer, shared: SharedVolumes | undefined
           ...(hasVariables && { envFrom: [{ secretRef: { name: podName(name) } }] }),
           ...(port !== undefined && { ports: [{ containerPort: port }] }),
           resources: { limits },
-          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: DROPPED } },
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: DROPPED }, ...userOf(user) },
           ...(mounts.length > 0 && {
-            volumeMounts: mounts.map(({ path, source }) => ({ name: "shared", mountPath: path, subPath: pathInClaim(source, shared) })),
+            volumeMounts: mounts.map(({ isReadOnly = false, path, source }) => ({
+              ...{ name: "shared", mountPath: path, subPath: pathInClaim(source, shared), readOnly: isReadOnly },
+            })),
           }),
         },
       ],
@@ -118,6 +120,14 @@ export function secretOf({ env, labels, name }: NewContainer, { metadata }: Pod)
     },
     data: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, Buffer.from(value).toString("base64")])),
   };
+}
+
+/** The user of a container, of whom Kubernetes knows the number alone. */
+function userOf(user: string | undefined): { readonly runAsUser?: number; readonly runAsGroup?: number } {
+  if (user === undefined) return {};
+  const [, own, group] = /^(\d{1,10})(?::(\d{1,10}))?$/.exec(user) ?? [];
+  if (own === undefined) throw new Failure("invalid_argument", `Kubernetes takes a user by its number, and '${user.slice(0, 100)}' is none.`);
+  return { runAsUser: Number(own), ...(group !== undefined && { runAsGroup: Number(group) }) };
 }
 
 /** A word that Kubernetes leaves as it is: it would put variables in the place of `$(NAME)`. */

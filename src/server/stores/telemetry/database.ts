@@ -111,6 +111,7 @@ interface WrittenQuery extends BatchedQuery {
   readonly keyHash: string;
   readonly body: number;
   readonly bodyAt: number;
+  readonly originsSize: number;
 }
 
 /** The columns of a query. */
@@ -401,8 +402,6 @@ export class TelemetryDatabase {
   }
 
   #writeQueries(batch: QueryBatch): void {
-    const packed = Bun.zstdCompressSync(batch.bodies, PACKING);
-    const body = Number(this.#db.query("insert into body (packed) values (?)").run(packed).lastInsertRowid);
     const names = Object.keys(LOGGED);
     const insert = this.#db.query(`insert or replace into query_log (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`);
     const columns = Object.values(LOGGED);
@@ -414,12 +413,22 @@ export class TelemetryDatabase {
       return id;
     };
     const entries = queriesOf(batch).map((entry) => ({ ...entry, metaId: metaId(entry) }));
+    const kept: Uint8Array[] = [];
+    let from = 0;
+    for (const { origins, requestSize, responseSize } of entries) {
+      const to = from + requestSize + (responseSize ?? 0);
+      kept.push(batch.bodies.subarray(from, to), Buffer.from(origins));
+      from = to;
+    }
+    const packed = Bun.zstdCompressSync(Buffer.concat(kept), PACKING);
+    const body = Number(this.#db.query("insert into body (packed) values (?)").run(packed).lastInsertRowid);
     let bodyAt = 0;
     for (const entry of entries) {
       const key = entry.secretKey ?? entry.primaryKey;
-      const written: WrittenQuery = { ...entry, body, bodyAt, keyHash: key === "" ? "" : this.#hashOf(key) };
+      const originsSize = Buffer.byteLength(entry.origins);
+      const written: WrittenQuery = { ...entry, body, bodyAt, originsSize, keyHash: key === "" ? "" : this.#hashOf(key) };
       insert.run(...columns.map((column) => column(written)));
-      bodyAt += entry.requestSize + (entry.responseSize ?? 0) + entry.originsSize;
+      bodyAt += entry.requestSize + (entry.responseSize ?? 0) + originsSize;
     }
     this.#metas.count(entries);
   }

@@ -1,21 +1,20 @@
 /**
- * Batches of queries for the thread that writes them. Their bodies are concatenated, so that they
- * are compressed as they are, in memory that both threads see and that is used again: a new buffer
- * for each batch costs more than what is written into it.
+ * Batches of queries for the thread that writes them. Their bodies are concatenated, in memory that
+ * both threads see and that is used again: a new buffer for each batch costs more than what is
+ * written into it. Origins are the same for most queries of a plan, and go as texts.
  */
 
 import { emptyTexts, type PackedRecords, RecordReader, RecordWriter } from "../../thread/records.ts";
 import type { Body, BodyEncoding, QueryLogEntry, QueryRunKind } from "./store.ts";
 
 /**
- * A query without its bodies. The batch's bytes hold its request, response and origins in this
- * order, query after query.
+ * A query without its bodies. The batch's bytes hold its request and response in this order, query
+ * after query.
  */
-export interface BatchedQuery extends Omit<QueryLogEntry, "request" | "response" | "origins"> {
+export interface BatchedQuery extends Omit<QueryLogEntry, "request" | "response"> {
   readonly requestSize: number;
   /** Null when there is no response. */
   readonly responseSize: number | null;
-  readonly originsSize: number;
 }
 
 /** Queries that are sent together. */
@@ -25,7 +24,7 @@ export interface QueryBatch {
 }
 
 /** Size of a buffer for bodies, unless a batch needs more; untouched pages take no memory. */
-const KEPT_BYTES = 1024 * 1024;
+const KEPT_BYTES = 4 * 1024 * 1024;
 /** Most buffers that are kept for further batches. */
 const MOST_KEPT = 4;
 /** Most bytes of a UTF-16 unit in UTF-8. */
@@ -52,14 +51,15 @@ export class QueryGatherer {
 
   add(query: QueryLogEntry): void {
     const writer = this.#writer;
-    writer.text(10, query.queryId);
+    writer.ownText(query.queryId);
     writer.text(11, query.environmentId);
     writer.text(12, query.deploymentId);
     writer.text(13, query.encoding);
     writer.text(14, query.kind);
     writer.text(15, query.planHash);
     writer.text(16, query.rootNamespace);
-    writer.text(17, query.primaryKey);
+    writer.ownText(query.primaryKey);
+    writer.text(17, query.origins);
     writer.text(18, query.agentId);
     writer.optionalText(19, query.secretKey);
     writer.optionalText(20, query.error);
@@ -79,7 +79,6 @@ export class QueryGatherer {
     writer.number(query.rows);
     writer.number(this.#append(query.request));
     writer.number(query.response === undefined ? NULL : this.#append(query.response));
-    writer.number(this.#append(query.origins));
     this.#size++;
   }
 
@@ -132,6 +131,7 @@ export function queriesOf({ queries }: QueryBatch): BatchedQuery[] {
       planHash: reader.text(),
       rootNamespace: reader.text(),
       primaryKey: reader.text(),
+      origins: reader.text(),
       agentId: reader.text(),
       secretKey: reader.optionalText(),
       error: reader.optionalText(),
@@ -144,7 +144,6 @@ export function queriesOf({ queries }: QueryBatch): BatchedQuery[] {
       rows: reader.number(),
       requestSize: reader.number(),
       responseSize: orNull(reader.number()),
-      originsSize: reader.number(),
     });
   return read;
 }

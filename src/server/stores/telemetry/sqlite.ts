@@ -41,9 +41,9 @@ const WEEK_MS = 7 * 86_400_000;
 const FORTNIGHT_MS = 2 * WEEK_MS;
 const MEBIBYTE = 1024 * 1024;
 /** Time that a record waits for others, and the most records and bytes of a batch. */
-const GATHER_MS = 50;
-const RECORDS_PER_BATCH = 256;
-const BYTES_PER_BATCH = MEBIBYTE / 2;
+const GATHER_MS = 200;
+const RECORDS_PER_BATCH = 1_024;
+const BYTES_PER_BATCH = 2 * MEBIBYTE;
 /** Factor by which the bounds are higher for failed queries and errors. */
 const ERROR_ROOM = 4;
 

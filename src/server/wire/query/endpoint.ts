@@ -312,9 +312,9 @@ async function run<Auth, A, R extends AnswerHead, Sent>(
     throw error instanceof QueryRefused && next !== undefined ? hinted(error, `Not live yet: ${next}.`) : error;
   } finally {
     lease.release();
-    const counted = ended ?? { rows: 0, isOk: false, durationMs: performance.now() - began };
+    const { rows, isOk, durationMs } = ended ?? { rows: 0, isOk: false, durationMs: performance.now() - began };
     const codeName = code === undefined ? "" : ErrorCode[code];
-    runner.count?.(deployment, { kind, startedAt, queryName, code: codeName, traceId, ...counted });
+    runner.count?.(deployment, { kind, startedAt, queryName, code: codeName, traceId, rows, isOk, durationMs });
     if (lease.mirrors) runner.mirror?.(lease.mirrors, (copy, signal) => answerOf(copy, startedAt, signal));
   }
 }

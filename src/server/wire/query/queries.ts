@@ -39,9 +39,9 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
   };
   return {
     ...recorder,
-    count(deployment, { kind, startedAt, durationMs, rows, isOk, ...more }) {
+    count(deployment, { kind, startedAt, durationMs, rows, isOk, queryName, code, traceId }) {
       const { environmentId } = deployment;
-      meterOf(deployment).ended({ durationMs, ...more });
+      meterOf(deployment).ended({ durationMs, queryName, code, traceId });
       queryCounts.count({ kind, environmentId, endedAt: startedAt + durationMs, rows, isOk });
     },
     ...(metrics.isOn && {
