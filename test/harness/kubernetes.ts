@@ -1,10 +1,11 @@
 /**
  * A real Kubernetes cluster for tests, where the run was given one: `SVC_TEST_KUBERNETES` names a
- * kubeconfig, whose account may do in its namespace what `docs/containers.md` lists. Pods have to
- * be reached from here by their addresses.
+ * kubeconfig, whose account may do in its namespace what `docs/containers.md` lists, and besides
+ * list secrets and get `nodes/proxy`. Pods have to be reached from here by their addresses.
  */
 
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { ENGINE_VARIABLE, findEngine, VOLUMES_VARIABLE } from "../../src/server/engines/find-engine.ts";
 import { kubeconfigAccess } from "../../src/server/engines/kubernetes/cluster-access.ts";
 import { createKubernetesApi } from "../../src/server/engines/kubernetes/kubernetes-api.ts";
@@ -34,18 +35,16 @@ export async function kubernetesUnderTest(): Promise<EngineUnderTest> {
   const names = async (): Promise<string[]> =>
     (await Promise.all(["pods", "secrets"].map(listed))).flatMap(({ items }) => items.map(({ metadata }) => metadata?.name ?? ""));
   const before = await names();
+  const folder = VOLUMES === "" ? undefined : mkdtempSync(join(VOLUMES.slice(VOLUMES.indexOf(":") + 1), "suite-"));
+  if (folder !== undefined) chmodSync(folder, 0o777);
   return {
     engine: findEngine(env, "/"),
     image: IMAGE,
     containers: names,
     builds: () => [],
-    ...{
-      isolates: false,
-      splitsOutput: false,
-      hosts: /^[\d.]+$|:/,
-      folder: VOLUMES === "" ? undefined : VOLUMES.slice(VOLUMES.indexOf(":") + 1),
-    },
+    ...{ isolates: false, splitsOutput: false, hosts: /^[\d.]+$|:/, folder },
     async close() {
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
       const left = (await names()).filter((name) => !before.includes(name));
       if (left.length > 0) throw new Error(`pods or secrets were left behind: ${left.join(", ")}`);
     },
