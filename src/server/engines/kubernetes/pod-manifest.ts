@@ -58,7 +58,21 @@ export function labelKey(key: string): string {
  * have.
  */
 export function podOf(container: NewContainer, shared: SharedVolumes | undefined): object {
-  const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, name, port, user } = container;
+  const {
+    arguments: args,
+    cpus,
+    entrypoint,
+    env,
+    hasNetwork,
+    image,
+    isRestricted,
+    labels,
+    memoryBytes,
+    mounts,
+    name,
+    port,
+    user,
+  } = container;
   if (!hasNetwork)
     throw new Failure(
       "failed_precondition",
@@ -126,7 +140,8 @@ export function secretOf({ env, labels, name }: NewContainer, { metadata }: Pod)
 function userOf(user: string | undefined): { readonly runAsUser?: number; readonly runAsGroup?: number } {
   if (user === undefined) return {};
   const [, own, group] = /^(\d{1,10})(?::(\d{1,10}))?$/.exec(user) ?? [];
-  if (own === undefined) throw new Failure("invalid_argument", `Kubernetes takes a user by its number, and '${user.slice(0, 100)}' is none.`);
+  if (own === undefined)
+    throw new Failure("invalid_argument", `Kubernetes takes a user by its number, and '${user.slice(0, 100)}' is none.`);
   return { runAsUser: Number(own), ...(group !== undefined && { runAsGroup: Number(group) }) };
 }
 
