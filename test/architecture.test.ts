@@ -559,6 +559,7 @@ describe("time in tests", () => {
   const PAUSES: Readonly<Record<string, string>> = {
     "browser/size.test.ts": "ends the wait for a change that does not come",
     "binary/answers.test.ts": "a server that resets a connection while it is read",
+    "sdk/orchestrator.test.ts": "a controller that sends a byte at a time",
     "server/benchmarks/benchmarks.test.ts": "a receiver that stalls, and one that is slow",
     "binary/hostile-bodies.test.ts": "senders that are slow, and silent for a while",
     "binary/hostile-requests.test.ts": "asks at intervals until connections are closed",

@@ -36,6 +36,7 @@ export const GUIDES: readonly string[] = [
   "agents",
   "benchmarks",
   "containers",
+  "scaling-groups",
   "production",
   "coming-from-feast",
 ];

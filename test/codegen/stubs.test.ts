@@ -92,6 +92,7 @@ const NO_TYPES: Readonly<Record<string, { readonly mypy?: readonly string[]; rea
 describe.skipIf(lacksPackages("mypy"))("type checkers accept", () => {
   test.each([
     "fixtures/flights",
+    "fixtures/orchestrator",
     "sdk/fixtures/market",
     "sdk/fixtures/shop",
     "sdk/fixtures/frames",

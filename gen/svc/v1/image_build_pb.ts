@@ -13,7 +13,182 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/image_build.proto.
  */
 export const file_svc_v1_image_build: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvdjEvaW1hZ2VfYnVpbGQucHJvdG8SBnN2Yy52MSLkAgoKSW1hZ2VCdWlsZBIMCgRuYW1lGAEgASgJEiYKBXBoYXNlGAIgASgOMhcuc3ZjLnYxLkltYWdlQnVpbGRQaGFzZRIaChJpbWFnZV9kZXN0aW5hdGlvbnMYAyADKAkSJAoEa2luZBgEIAEoDjIWLnN2Yy52MS5JbWFnZUJ1aWxkS2luZBIVCg1kZXBsb3ltZW50X2lkGAUgASgJEgwKBHZlbnYYBiABKAkSDwoHcnVudGltZRgHIAEoCRINCgVlcnJvchgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDdXJsGAwgASgJImAKFkxpc3RJbWFnZUJ1aWxkc1JlcXVlc3QSJwoGcGhhc2VzGAEgAygOMhcuc3ZjLnYxLkltYWdlQnVpbGRQaGFzZRINCgVsaW1pdBgCIAEoBRIOCgZvZmZzZXQYAyABKAUiSwoXTGlzdEltYWdlQnVpbGRzUmVzcG9uc2USIgoGYnVpbGRzGAEgAygLMhIuc3ZjLnYxLkltYWdlQnVpbGQSDAoEbW9yZRgCIAEoCCIkChRHZXRJbWFnZUJ1aWxkUmVxdWVzdBIMCgRuYW1lGAEgASgJIkcKFUdldEltYWdlQnVpbGRSZXNwb25zZRIhCgVidWlsZBgBIAEoCzISLnN2Yy52MS5JbWFnZUJ1aWxkEgsKA2xvZxgCIAMoCSppCg5JbWFnZUJ1aWxkS2luZBIgChxJTUFHRV9CVUlMRF9LSU5EX1VOU1BFQ0lGSUVEEAASGQoVSU1BR0VfQlVJTERfS0lORF9WRU5WEAESGgoWSU1BR0VfQlVJTERfS0lORF9JTUFHRRACKowCCg9JbWFnZUJ1aWxkUGhhc2USIQodSU1BR0VfQlVJTERfUEhBU0VfVU5TUEVDSUZJRUQQABIdChlJTUFHRV9CVUlMRF9QSEFTRV9QRU5ESU5HEAESHQoZSU1BR0VfQlVJTERfUEhBU0VfUlVOTklORxACEh8KG0lNQUdFX0JVSUxEX1BIQVNFX1NVQ0NFRURFRBADEhwKGElNQUdFX0JVSUxEX1BIQVNFX0ZBSUxFRBAEEhsKF0lNQUdFX0JVSUxEX1BIQVNFX0VSUk9SEAUSHQoZSU1BR0VfQlVJTERfUEhBU0VfU0tJUFBFRBAGEh0KGUlNQUdFX0JVSUxEX1BIQVNFX09NSVRURUQQBzLHAQoRSW1hZ2VCdWlsZFNlcnZpY2USWwoPTGlzdEltYWdlQnVpbGRzEh4uc3ZjLnYxLkxpc3RJbWFnZUJ1aWxkc1JlcXVlc3QaHy5zdmMudjEuTGlzdEltYWdlQnVpbGRzUmVzcG9uc2UiB5ACAYi1GAMSVQoNR2V0SW1hZ2VCdWlsZBIcLnN2Yy52MS5HZXRJbWFnZUJ1aWxkUmVxdWVzdBodLnN2Yy52MS5HZXRJbWFnZUJ1aWxkUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChhzdmMvdjEvaW1hZ2VfYnVpbGQucHJvdG8SBnN2Yy52MSJDCglJbWFnZUZpbGUSDAoEcGF0aBgBIAEoCRIUCgdjb250ZW50GAIgASgMQgOAAQESEgoKZXhlY3V0YWJsZRgDIAEoCCJmChFCdWlsZEltYWdlUmVxdWVzdBIMCgRiYXNlGAEgASgJEhAKCHBhY2thZ2VzGAIgAygJEg8KB3dvcmtkaXIYAyABKAkSIAoFZmlsZXMYBCADKAsyES5zdmMudjEuSW1hZ2VGaWxlIiMKEkJ1aWxkSW1hZ2VSZXNwb25zZRINCgVpbWFnZRgBIAEoCSLkAgoKSW1hZ2VCdWlsZBIMCgRuYW1lGAEgASgJEiYKBXBoYXNlGAIgASgOMhcuc3ZjLnYxLkltYWdlQnVpbGRQaGFzZRIaChJpbWFnZV9kZXN0aW5hdGlvbnMYAyADKAkSJAoEa2luZBgEIAEoDjIWLnN2Yy52MS5JbWFnZUJ1aWxkS2luZBIVCg1kZXBsb3ltZW50X2lkGAUgASgJEgwKBHZlbnYYBiABKAkSDwoHcnVudGltZRgHIAEoCRINCgVlcnJvchgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDdXJsGAwgASgJImAKFkxpc3RJbWFnZUJ1aWxkc1JlcXVlc3QSJwoGcGhhc2VzGAEgAygOMhcuc3ZjLnYxLkltYWdlQnVpbGRQaGFzZRINCgVsaW1pdBgCIAEoBRIOCgZvZmZzZXQYAyABKAUiSwoXTGlzdEltYWdlQnVpbGRzUmVzcG9uc2USIgoGYnVpbGRzGAEgAygLMhIuc3ZjLnYxLkltYWdlQnVpbGQSDAoEbW9yZRgCIAEoCCIkChRHZXRJbWFnZUJ1aWxkUmVxdWVzdBIMCgRuYW1lGAEgASgJIkcKFUdldEltYWdlQnVpbGRSZXNwb25zZRIhCgVidWlsZBgBIAEoCzISLnN2Yy52MS5JbWFnZUJ1aWxkEgsKA2xvZxgCIAMoCSppCg5JbWFnZUJ1aWxkS2luZBIgChxJTUFHRV9CVUlMRF9LSU5EX1VOU1BFQ0lGSUVEEAASGQoVSU1BR0VfQlVJTERfS0lORF9WRU5WEAESGgoWSU1BR0VfQlVJTERfS0lORF9JTUFHRRACKowCCg9JbWFnZUJ1aWxkUGhhc2USIQodSU1BR0VfQlVJTERfUEhBU0VfVU5TUEVDSUZJRUQQABIdChlJTUFHRV9CVUlMRF9QSEFTRV9QRU5ESU5HEAESHQoZSU1BR0VfQlVJTERfUEhBU0VfUlVOTklORxACEh8KG0lNQUdFX0JVSUxEX1BIQVNFX1NVQ0NFRURFRBADEhwKGElNQUdFX0JVSUxEX1BIQVNFX0ZBSUxFRBAEEhsKF0lNQUdFX0JVSUxEX1BIQVNFX0VSUk9SEAUSHQoZSU1BR0VfQlVJTERfUEhBU0VfU0tJUFBFRBAGEh0KGUlNQUdFX0JVSUxEX1BIQVNFX09NSVRURUQQBzKZAgoRSW1hZ2VCdWlsZFNlcnZpY2USUAoKQnVpbGRJbWFnZRIZLnN2Yy52MS5CdWlsZEltYWdlUmVxdWVzdBoaLnN2Yy52MS5CdWlsZEltYWdlUmVzcG9uc2UiC4i1GBOQtRiAgIAQElsKD0xpc3RJbWFnZUJ1aWxkcxIeLnN2Yy52MS5MaXN0SW1hZ2VCdWlsZHNSZXF1ZXN0Gh8uc3ZjLnYxLkxpc3RJbWFnZUJ1aWxkc1Jlc3BvbnNlIgeQAgGItRgDElUKDUdldEltYWdlQnVpbGQSHC5zdmMudjEuR2V0SW1hZ2VCdWlsZFJlcXVlc3QaHS5zdmMudjEuR2V0SW1hZ2VCdWlsZFJlc3BvbnNlIgeQAgGItRgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options]);
+
+/**
+ * A file of an image.
+ *
+ * @generated from message svc.v1.ImageFile
+ */
+export type ImageFile = Message<"svc.v1.ImageFile"> & {
+  /**
+   * Path below the working folder, with `/`.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * What is in it.
+   *
+   * @generated from field: bytes content = 2;
+   */
+  content: Uint8Array;
+
+  /**
+   * Whether it can be run.
+   *
+   * @generated from field: bool executable = 3;
+   */
+  executable: boolean;
+};
+
+/**
+ * A file of an image.
+ *
+ * @generated from message svc.v1.ImageFile
+ */
+export type ImageFileJson = {
+  /**
+   * Path below the working folder, with `/`.
+   *
+   * @generated from field: string path = 1;
+   */
+  path?: string;
+
+  /**
+   * What is in it.
+   *
+   * @generated from field: bytes content = 2;
+   */
+  content?: string;
+
+  /**
+   * Whether it can be run.
+   *
+   * @generated from field: bool executable = 3;
+   */
+  executable?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.ImageFile.
+ * Use `create(ImageFileSchema)` to create a new message.
+ */
+export const ImageFileSchema: GenMessage<ImageFile, {jsonType: ImageFileJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_image_build, 0);
+
+/**
+ * Request of BuildImage.
+ *
+ * @generated from message svc.v1.BuildImageRequest
+ */
+export type BuildImageRequest = Message<"svc.v1.BuildImageRequest"> & {
+  /**
+   * Image that it begins with, as the engine names it; the engine fetches what it does not have.
+   *
+   * @generated from field: string base = 1;
+   */
+  base: string;
+
+  /**
+   * Python packages by name, as lines of a requirements file; at most 500. The base has a Python then.
+   *
+   * @generated from field: repeated string packages = 2;
+   */
+  packages: string[];
+
+  /**
+   * Working folder, an absolute path; empty = that of the base.
+   *
+   * @generated from field: string workdir = 3;
+   */
+  workdir: string;
+
+  /**
+   * Files below the working folder; at most 5,000, of 16 MiB in all.
+   *
+   * @generated from field: repeated svc.v1.ImageFile files = 4;
+   */
+  files: ImageFile[];
+};
+
+/**
+ * Request of BuildImage.
+ *
+ * @generated from message svc.v1.BuildImageRequest
+ */
+export type BuildImageRequestJson = {
+  /**
+   * Image that it begins with, as the engine names it; the engine fetches what it does not have.
+   *
+   * @generated from field: string base = 1;
+   */
+  base?: string;
+
+  /**
+   * Python packages by name, as lines of a requirements file; at most 500. The base has a Python then.
+   *
+   * @generated from field: repeated string packages = 2;
+   */
+  packages?: string[];
+
+  /**
+   * Working folder, an absolute path; empty = that of the base.
+   *
+   * @generated from field: string workdir = 3;
+   */
+  workdir?: string;
+
+  /**
+   * Files below the working folder; at most 5,000, of 16 MiB in all.
+   *
+   * @generated from field: repeated svc.v1.ImageFile files = 4;
+   */
+  files?: ImageFileJson[];
+};
+
+/**
+ * Describes the message svc.v1.BuildImageRequest.
+ * Use `create(BuildImageRequestSchema)` to create a new message.
+ */
+export const BuildImageRequestSchema: GenMessage<BuildImageRequest, {jsonType: BuildImageRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_image_build, 1);
+
+/**
+ * Response of BuildImage.
+ *
+ * @generated from message svc.v1.BuildImageResponse
+ */
+export type BuildImageResponse = Message<"svc.v1.BuildImageResponse"> & {
+  /**
+   * Name of the image in the engine, for ContainerSpec.
+   *
+   * @generated from field: string image = 1;
+   */
+  image: string;
+};
+
+/**
+ * Response of BuildImage.
+ *
+ * @generated from message svc.v1.BuildImageResponse
+ */
+export type BuildImageResponseJson = {
+  /**
+   * Name of the image in the engine, for ContainerSpec.
+   *
+   * @generated from field: string image = 1;
+   */
+  image?: string;
+};
+
+/**
+ * Describes the message svc.v1.BuildImageResponse.
+ * Use `create(BuildImageResponseSchema)` to create a new message.
+ */
+export const BuildImageResponseSchema: GenMessage<BuildImageResponse, {jsonType: BuildImageResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_image_build, 2);
 
 /**
  * A build.
@@ -202,7 +377,7 @@ export type ImageBuildJson = {
  * Use `create(ImageBuildSchema)` to create a new message.
  */
 export const ImageBuildSchema: GenMessage<ImageBuild, {jsonType: ImageBuildJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_image_build, 0);
+  messageDesc(file_svc_v1_image_build, 3);
 
 /**
  * Request of ListImageBuilds.
@@ -265,7 +440,7 @@ export type ListImageBuildsRequestJson = {
  * Use `create(ListImageBuildsRequestSchema)` to create a new message.
  */
 export const ListImageBuildsRequestSchema: GenMessage<ListImageBuildsRequest, {jsonType: ListImageBuildsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_image_build, 1);
+  messageDesc(file_svc_v1_image_build, 4);
 
 /**
  * Response of ListImageBuilds.
@@ -314,7 +489,7 @@ export type ListImageBuildsResponseJson = {
  * Use `create(ListImageBuildsResponseSchema)` to create a new message.
  */
 export const ListImageBuildsResponseSchema: GenMessage<ListImageBuildsResponse, {jsonType: ListImageBuildsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_image_build, 2);
+  messageDesc(file_svc_v1_image_build, 5);
 
 /**
  * Request of GetImageBuild.
@@ -349,7 +524,7 @@ export type GetImageBuildRequestJson = {
  * Use `create(GetImageBuildRequestSchema)` to create a new message.
  */
 export const GetImageBuildRequestSchema: GenMessage<GetImageBuildRequest, {jsonType: GetImageBuildRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_image_build, 3);
+  messageDesc(file_svc_v1_image_build, 6);
 
 /**
  * Response of GetImageBuild.
@@ -398,7 +573,7 @@ export type GetImageBuildResponseJson = {
  * Use `create(GetImageBuildResponseSchema)` to create a new message.
  */
 export const GetImageBuildResponseSchema: GenMessage<GetImageBuildResponse, {jsonType: GetImageBuildResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_image_build, 4);
+  messageDesc(file_svc_v1_image_build, 7);
 
 /**
  * What a build makes.
@@ -523,6 +698,19 @@ export const ImageBuildPhaseSchema: GenEnum<ImageBuildPhase, ImageBuildPhaseJson
  * @generated from service svc.v1.ImageBuildService
  */
 export const ImageBuildService: GenService<{
+  /**
+   * Builds an image of a base, packages and files, and answers when it is there; the same is built
+   * once, as long as it is used. INVALID_ARGUMENT for what no image is made of, and with the last
+   * lines of a step that fails; NOT_FOUND for a base that does not exist; FAILED_PRECONDITION without
+   * an engine.
+   *
+   * @generated from rpc svc.v1.ImageBuildService.BuildImage
+   */
+  buildImage: {
+    methodKind: "unary";
+    input: typeof BuildImageRequestSchema;
+    output: typeof BuildImageResponseSchema;
+  },
   /**
    * Builds of the environment, newest first.
    *

@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         UploadResult,
         check_expression,
     )
+    from .containers import Image, ScalingGroup, ScalingGroupNotReady
     from .notebook import NotDeployed, deploy, display
 
 __all__ = [
@@ -143,6 +144,7 @@ __all__ = [
     "FunctionFailed",
     "HttpRefused",
     "HttpResponse",
+    "Image",
     "KafkaSource",
     "Monitor",
     "MySQLSource",
@@ -164,6 +166,8 @@ __all__ = [
     "SQLStatement",
     "SQLiteInMemorySource",
     "SQLiteSource",
+    "ScalingGroup",
+    "ScalingGroupNotReady",
     "ScheduledQuery",
     "ServerUnreachable",
     "SnowflakeSource",
@@ -224,13 +228,13 @@ __version__ = "0.1.0"
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """The names of the client and of notebooks, imported on first use because resolvers do without
+        """The names of the client, of containers and of notebooks, imported on first use because resolvers do without
         them.
         """
         from ._surface.public_names import PUBLIC_NAMES, no_such_name
 
         home = PUBLIC_NAMES.get(name, ("",))[0]
-        if home in ("svc.client", "svc.notebook"):
+        if home in ("svc.client", "svc.containers", "svc.notebook"):
             from importlib import import_module
 
             return getattr(import_module(home), name)

@@ -793,12 +793,14 @@ export async function openParts({
   const imagesFolder = directory.file(join("tmp", "images"));
   const images = once(async () => {
     const { createImages } = await import("../images/images.ts");
+    const { GROUPS, imagesOfGroups } = await import("../scaling-groups/group-records.ts");
     const { engine } = await containers();
     const known = await deployments();
     return createImages({
       ...{ engine, env, home: env.HOME ?? home, folder: imagesFolder, node: node(), clock, log },
       builds: metadata.imageBuilds,
       halted: (environmentId) => known.halted(environmentId),
+      needed: async () => imagesOfGroups(await metadata.documents.list(GROUPS.kind)),
     });
   });
   const resumed = once(async () => (await containers()).resume());

@@ -18,6 +18,8 @@ const MAX_TAG = 200;
 const LEAST_MEMORY = 4 * 1024 * 1024;
 const LEAST_CPU = 0.01;
 const MOST_CPU = 1_024;
+/** Most names of missing secrets that are told. */
+const MOST_SHOWN = 10;
 const HOST_IMAGE = /^host:/;
 
 const refuse = (what: string, hint?: string): never => {
@@ -129,19 +131,22 @@ function isMountPath(path: string): boolean {
   return /^(?:\/[^/\0:]+)+$/.test(path) && path.length <= 1_000 && !/\/\.\.?(?=\/|$)/.test(path);
 }
 
-/** The values of variables. Throws Failure not_found for a secret that is not there. */
+/** The values of variables. Throws Failure not_found that names all secrets which are not there. */
 export function resolveVariables(
   variables: readonly ContainerVariable[],
   given: EnvironmentVariables | undefined,
 ): Readonly<Record<string, string>> {
+  const env = given?.env ?? {};
+  const missing = variables.flatMap(({ source }) => (source.case === "secret" && !Object.hasOwn(env, source.value) ? [source.value] : []));
+  if (missing.length > 0) {
+    const shown = missing.slice(0, MOST_SHOWN).map((name) => `'${name.slice(0, 100)}'`);
+    const others = missing.length > MOST_SHOWN ? ` and ${missing.length - MOST_SHOWN} others` : "";
+    const what = missing.length === 1 ? "is no secret" : "are no secrets";
+    throw new Failure("not_found", `There ${what} ${shown.join(", ")}${others} in this environment.`, {
+      hint: "`svc secret list` shows its secrets; `svc secret set` makes one.",
+    });
+  }
   return Object.fromEntries(
-    variables.map(({ name, source }) => {
-      if (source.case !== "secret") return [name, source.value ?? ""];
-      const value = given?.env[source.value];
-      if (value !== undefined) return [name, value];
-      throw new Failure("not_found", `There is no secret '${source.value.slice(0, 100)}' in this environment.`, {
-        hint: "`svc secret list` shows its secrets; `svc secret set` makes one.",
-      });
-    }),
+    variables.map(({ name, source }) => [name, source.case === "secret" ? (env[source.value] ?? "") : (source.value ?? "")]),
   );
 }

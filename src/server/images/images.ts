@@ -62,6 +62,8 @@ export interface ImagesOptions {
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Names of images that stay however old they are: containers are still made of them. */
+  readonly needed?: () => Promise<ReadonlySet<string>>;
   /** Most images that are kept; default: 40. */
   readonly mostKept?: number;
 }
@@ -222,7 +224,9 @@ export function createImages(options: ImagesOptions): Images {
       tags.filter((tag) => tag.startsWith(`${REPOSITORY}/`)).map((tag) => ({ tag, at: asked.get(tag) ?? Math.max(createdAt, startedAt) })),
     );
     const order = found.toSorted((a, b) => b.at - a.at);
-    for (const { at, tag } of order.filter((one, index) => index >= mostKept || one.at < clock.now() - KEPT_MS))
+    const needed = await options.needed?.();
+    const old = order.filter((one, index) => index >= mostKept || one.at < clock.now() - KEPT_MS);
+    for (const { at, tag } of old.filter((one) => !needed?.has(one.tag)))
       if (asked.get(tag) === at || !asked.has(tag)) if (await engine.removeImage(tag)) asked.delete(tag);
   };
   const sweep = async (): Promise<void> => {

@@ -45,6 +45,11 @@ export function specOf({ spec }: Pick<GroupContent, "spec">): ContainerSpec {
   return fromJson(ContainerSpecSchema, spec as JsonValue, { ignoreUnknownFields: true });
 }
 
+/** The images of groups as they are stored: replicas are made of them at any time. */
+export function imagesOfGroups(stored: readonly { readonly content: unknown }[]): Set<string> {
+  return new Set(stored.map(({ content }) => specOf(content as GroupContent).image));
+}
+
 /** A spec in the form that is stored, with the values apart. */
 export async function storedSpec(
   sealer: Sealer,

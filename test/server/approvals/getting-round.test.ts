@@ -230,6 +230,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "SandboxService/CreateSandbox": free(BESIDE, () => ({}), "invalid_argument"),
   "SandboxService/OpenExec": free(BESIDE, () => ({ sandbox: "none", command: ["true"] }), "not_found"),
   "SandboxService/TerminateSandbox": free(BESIDE, () => ({ sandbox: "none" }), "not_found"),
+  "ImageBuildService/BuildImage": free(BESIDE, () => ({}), "invalid_argument"),
   "ScalingGroupService/CreateScalingGroup": free(BESIDE, () => ({ spec: {} }), "invalid_argument"),
   "ScalingGroupService/DeleteScalingGroup": free(BESIDE, () => ({ group: "none" }), "not_found"),
   "VolumeService/CreateVolume": free(BESIDE, () => ({ name: "v" })),

@@ -16,7 +16,7 @@ from .arrow import arrow_result, stream_of
 from .check import Tolerance, checked
 from .config import ClientSettings, client_settings, is_environment_id
 from .dataset import DatasetParts, MakeRevision, Revision, dataset_of
-from .errors import ClientError, UnexpectedAnswer
+from .errors import ClientError, UnexpectedAnswer, with_hint
 from .frames import columns_of_table, plain_column
 from .functions import Arguments, CallState, call_function, find_call, submit_call
 from .offline import OfflineQueryState, begin
@@ -238,6 +238,19 @@ class Calls:
         """`SvcClient.get_call`."""
         return (yield from find_call(self._calls(environment), id))
 
+    def platform(self, environment: Optional[str], idempotent: bool = True) -> Call:
+        """Calls of the platform's methods in an environment, or in the client's own: at the API server,
+        for queries have one of their own in places.
+
+        idempotent: whether posting twice has no further effect.
+        """
+        session, headers = self._scoped(environment)
+
+        def call(method: str, path: str, body: Optional[Mapping[str, Any]]) -> Steps[Mapping[str, Any]]:
+            return _answered((yield from session.ask(path, body or {}, headers, idempotent)))
+
+        return call
+
     def shown(self, client: str) -> str:
         """The text of a client: its settings without the secret."""
         facts = {"api_server": self.settings.api_server, "client_id": self.settings.client_id, "environment": self.settings.environment}
@@ -328,7 +341,15 @@ def _failure(answer: Answer, offset: int) -> ClientError:
     if isinstance(errors, list) and errors:
         return QueryError([error_of(_placed(error, offset)) for error in errors], answer.status)
     message = said.get("message")
-    return UnexpectedAnswer(f"the server answered {answer.status}: {message if isinstance(message, str) else repr(answer.body)}")
+    if not isinstance(message, str):
+        return UnexpectedAnswer(f"the server answered {answer.status}: {answer.body!r}")
+    return UnexpectedAnswer(f"the server answered {answer.status}: {with_hint(message, _hint(said.get('details')))}")
+
+
+def _hint(details: Any) -> Optional[str]:
+    """What a refusal of a method advises."""
+    found = (detail.get("debug") for detail in details if isinstance(detail, dict)) if isinstance(details, list) else ()
+    return next((str(debug["hint"]) for debug in found if isinstance(debug, dict) and debug.get("hint")), None)
 
 
 def _placed(error: Any, offset: int) -> Any:

@@ -62,6 +62,11 @@ class Session:
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
         return (yield from self._authorized(lambda: self._queries or self.api, "POST", path, content, headers, idempotent))
 
+    def ask(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str], idempotent: bool) -> Steps[Answer]:
+        """Posts to the API server, as `post` does to the query server. Raises ClientError."""
+        content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        return (yield from self._authorized(lambda: self.api, "POST", path, content, headers, idempotent))
+
     def post_table(self, path: str, content: bytes, headers: Mapping[str, str]) -> Steps[Answer]:
         """Posts a stream of Arrow, as `post` does JSON; the body of what is answered in this form is
         its bytes. Raises ClientError.

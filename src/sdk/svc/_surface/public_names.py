@@ -24,6 +24,7 @@ _LOGGING = "svc.logging"
 _MONITORING = "svc.monitoring"
 _EVALUATIONS = "svc.evaluations"
 _COMPUTE = "svc.compute"
+_CONTAINERS = "svc.containers"
 _HTTP = "svc.http"
 _EMBEDDING = "svc.embedding"
 _PROMPTS = "svc.prompts"
@@ -63,6 +64,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "HttpRefused": (_HTTP, _ROOT),
     "HttpResponse": (_HTTP, _ROOT),
     "Monitor": (_MONITORING, _ROOT),
+    "Image": (_CONTAINERS, _ROOT),
     "KafkaSource": (_SOURCES, _STREAMS, _ROOT),
     "MySQLSource": (_SQL, _SOURCES, _ROOT),
     "NamedQuery": (_QUERIES, _FEATURES, _ROOT),
@@ -83,6 +85,8 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "SQLStatement": (_SQL, _SOURCES, _ROOT),
     "SQLiteInMemorySource": (_SQL, _SOURCES, _ROOT),
     "SQLiteSource": (_SQL, _SOURCES, _ROOT),
+    "ScalingGroup": (_CONTAINERS, _ROOT),
+    "ScalingGroupNotReady": (_CONTAINERS, _ROOT),
     "ScheduledQuery": (_QUERIES, _FEATURES, _ROOT),
     "ServerUnreachable": (_CLIENT, _ROOT),
     "SnowflakeSource": (_SQL, _SOURCES, _ROOT),

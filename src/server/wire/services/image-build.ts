@@ -1,5 +1,6 @@
-/** ImageBuildService: builds of virtual environments and of images. */
+/** ImageBuildService: builds of virtual environments and images, and images that are asked for. */
 
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import {
@@ -15,6 +16,7 @@ import { DEFAULT_PAGE, MAX_PAGE } from "../../../domain/pages.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { Failure } from "../../failure.ts";
+import { buildRequested } from "../../images/requested-image.ts";
 import type { ImageBuildRecord, ImageBuildPhase as StoredPhase } from "../../stores/metadata/image-builds.ts";
 import { callerOf } from "../interceptors.ts";
 import { pageAddress } from "../page-address.ts";
@@ -51,6 +53,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
   };
 
   router.service(ImageBuildService, {
+    async buildImage({ base, files, packages, workdir }, context) {
+      const requested = { environmentId: await environmentOf(context), base, packages, workdir, files };
+      const folder = join(platform.dataDir, "tmp", "images");
+      return { image: await buildRequested(await platform.images(), folder, requested, context.signal) };
+    },
+
     async listImageBuilds({ phases, limit, offset }, context) {
       const environmentId = await environmentOf(context);
       if (offset < 0 || offset > MAX_OFFSET)
