@@ -356,10 +356,14 @@ describe("a container", () => {
     const elsewhere = engineOf({ volumes: { claim: "c", folder: "/srv/a" } });
     expect(await words({ mounts: [{ source: "/srv/ab/c", path: "/b" }] }, elsewhere)).toContain("are not in /srv/a");
     expect(await words({ isRestricted: true })).toContain("no container a kernel of its own");
+    expect(await words({ user: "nobody" })).toContain("'nobody' is none");
+    expect((await refused(engine.fetchImage("i", signal))).message).toContain("builds no images");
     expect(fake.names("pods")).toEqual([]);
     fake.answers = ({ path }) => (path === "/apis/node.k8s.io/v1/runtimeclasses/gvisor" ? Response.json({}) : undefined);
-    await engine.create(wanted({ isRestricted: true }), signal);
-    expect(fake.pod("one").spec?.runtimeClassName).toBe("gvisor");
+    await engine.create(wanted({ isRestricted: true, user: "7:8" }), signal);
+    expect(fake.pod("one").spec).toMatchObject({
+      ...{ runtimeClassName: "gvisor", containers: [{ securityContext: { runAsUser: 7, runAsGroup: 8 } }] },
+    });
   });
 
   test("whose start fails is told in the words of the kubelet", async () => {
