@@ -63,10 +63,13 @@ export function internalCommands({ io, surroundings, clock, signal }: InternalHo
       await serveDatabase();
       return exitCodes.ok;
     },
-    /** `__load` sends the queries of a benchmark for the server that started it. */
-    async __load(): Promise<number> {
-      const { serveLoadGenerator } = await import("../server/benchmarks/load-generator.ts");
-      await serveLoadGenerator();
+    /**
+     * `__load [FOLDER]` sends the queries of a benchmark for the server that started it, which
+     * tells it what to do over its streams, or in a folder.
+     */
+    async __load([folder]: readonly string[]): Promise<number> {
+      const { makeLoadIn, serveLoadGenerator } = await import("../server/benchmarks/load-generator.ts");
+      await (folder === undefined ? serveLoadGenerator() : makeLoadIn(folder));
       return exitCodes.ok;
     },
     /** `__history` owns the history of the offline store for the server that started it. */

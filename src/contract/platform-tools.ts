@@ -10,6 +10,7 @@ import type { FeatureMetadata } from "../../gen/svc/v1/graph_pb.ts";
 import { LineageDirection } from "../../gen/svc/v1/graph_pb.ts";
 import { WatchTopic } from "../../gen/svc/v1/watch_pb.ts";
 import { formatDuration } from "../domain/duration.ts";
+import type { FollowedResources, ResourceChange } from "../domain/mcp/followed-resources.ts";
 import type { Fields } from "../domain/mcp/json-rpc.ts";
 import { isFields } from "../domain/mcp/json-rpc.ts";
 import { bool, choice, int, object, text, texts } from "../domain/mcp/parameter.ts";
@@ -374,12 +375,15 @@ export async function* deploymentHints(
   signal: AbortSignal,
 ): AsyncGenerator<undefined, void> {
   let cursor = "";
+  let isFirst = true;
   for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     try {
       for await (const told of (await api.watches()).watch({ topics: [WatchTopic.DEPLOYMENTS], cursor }, { signal })) {
         pauseMs = FIRST_PAUSE_MS;
         cursor = told.cursor;
-        if (told.topics.length > 0) yield;
+        // What changed before the first word came is in no word.
+        if (told.topics.length > 0 || isFirst) yield;
+        isFirst = false;
       }
     } catch {
       // What is wrong with the server is told by the tools that are called.
@@ -389,14 +393,14 @@ export async function* deploymentHints(
 }
 
 /**
- * A value whenever the list of resources has changed.
- * @param hints a value whenever it may have
+ * Changes of the list of resources, and of those that are followed.
+ * @param hints a value whenever there may be some
  */
 export async function* resourceChanges(
-  api: PlatformApi,
+  { api, resources, followed }: { readonly api: PlatformApi; readonly resources: Resources; readonly followed: FollowedResources },
   hints: AsyncIterable<unknown>,
   signal: AbortSignal,
-): AsyncGenerator<undefined, void> {
+): AsyncGenerator<ResourceChange, void> {
   /** What cannot be read now is as it was. */
   const listed = (before: string): Promise<string> =>
     classNames(api, signal).then(
@@ -406,8 +410,9 @@ export async function* resourceChanges(
   let last = await listed("");
   for await (const _ of hints) {
     const now = await listed(last);
-    if (now !== last) yield;
+    if (now !== last) yield "list";
     last = now;
+    for (const uri of await followed.changed(resources, signal)) yield { uri };
   }
 }
 

@@ -3,7 +3,7 @@
 import { type Dataset, type DatasetFile, datasetOf, filesOf, isFile } from "./dataset.ts";
 import { type ErrorDetail, QueryError, UnexpectedAnswer, WorkFailed } from "./errors.ts";
 import { type CallOptions, type Fetch, pause, Session, serverAddress } from "./session.ts";
-import { fromJson, type Integers, type ValueType } from "./values.ts";
+import { fromJson, type Integers, toJson, type ValueType } from "./values.ts";
 
 /** Types of features by name, where none are given: any feature, and any value. */
 // biome-ignore lint/suspicious/noExplicitAny: values of features that nobody has told the types of
@@ -83,6 +83,9 @@ export interface QueryRequest<F, O extends FeatureName<F>> extends QueryOptions<
   /** `features` says where each value came from. */
   readonly includeMeta?: boolean;
 }
+
+/** One of several queries for one row each, which go together and have their call's options. */
+export type MultiQuery<F, O extends FeatureName<F>> = Omit<QueryRequest<F, O>, keyof CallOptions>;
 
 /** A query for many rows. */
 export interface BulkQueryRequest<F, O extends FeatureName<F>> extends QueryOptions<F, O> {
@@ -274,11 +277,25 @@ export class SvcClient<F extends object = AnyFeatures> {
    * runs is in `errors`.
    */
   async query<O extends FeatureName<F>>(request: QueryRequest<F, O>): Promise<QueryResult<F, O>> {
-    const answer = await this.#query("/v1/query/online", request, { now: timeText(request.now), include_meta: request.includeMeta });
-    const meta = metaOf(answer.meta);
-    const features = ((answer.data ?? []) as readonly Json[]).map((item) => this.#featureOf(item, meta.types));
-    const data = Object.fromEntries(features.map(({ feature, value }) => [feature, value]));
-    return { data: data as QueryResult<F, O>["data"], features, errors: errorsOf(answer), meta };
+    return this.#resultOf(await this.#post("/v1/query/online", this.#oneRow(request), request));
+  }
+
+  /**
+   * Asks several queries in one request, which may be of different classes. Gives what each came
+   * to, in their order: the result that `query` would give, or the QueryError that it would reject
+   * with. Rejects when they are refused together, as more than 100 are.
+   */
+  async queryMulti<const O extends readonly FeatureName<F>[]>(
+    queries: { readonly [At in keyof O]: MultiQuery<F, O[At]> },
+    options: CallOptions = {},
+  ): Promise<{ -readonly [At in keyof O]: QueryResult<F, O[At]> | QueryError }> {
+    const asked = queries as readonly MultiQuery<F, FeatureName<F>>[];
+    const said = await this.#post("/v1/query/multi", { queries: asked.map((query) => this.#oneRow(query)) }, options);
+    const outcomes = (said.outcomes ?? []) as readonly Json[];
+    if (outcomes.length !== asked.length)
+      throw new UnexpectedAnswer(`the server answered ${asked.length} queries with ${outcomes.length} outcomes`, 200);
+    const read = outcomes.map((outcome) => ("code" in outcome ? new QueryError(errorsOf(outcome), 400) : this.#resultOf(outcome)));
+    return read as { -readonly [At in keyof O]: QueryResult<F, O[At]> | QueryError };
   }
 
   /**
@@ -286,15 +303,33 @@ export class SvcClient<F extends object = AnyFeatures> {
    * outputs: ["user.name"] })`. Rejects as `query` does.
    */
   async queryBulk<O extends FeatureName<F>>(request: BulkQueryRequest<F, O>): Promise<BulkQueryResult<F, O>> {
-    const { now } = request;
-    const times = typeof now === "string" || now instanceof Date ? timeText(now) : now?.map(timeText);
-    const answer = await this.#query("/v1/query/bulk", request, { now: times });
+    const answer = await this.#post("/v1/query/bulk", this.#manyRows(request), request);
     const meta = metaOf(answer.meta);
     const columns = Object.entries((answer.data ?? {}) as Record<string, readonly unknown[]>).map(([name, values]) => [
       name,
       values.map((value) => fromJson(value, meta.types[name], this.#integers)),
     ]);
     return { data: Object.fromEntries(columns) as BulkQueryResult<F, O>["data"], errors: errorsOf(answer), meta };
+  }
+
+  /**
+   * Asks for many rows as a table of Arrow: the bytes of a stream of its IPC format, whose columns
+   * are the inputs, and whose schema has the rest of the query under `svc.query`, as `arrowQuery`
+   * writes it. Gives the bytes of such a stream, with a column for each output; `arrowFacts` reads
+   * what its schema says beside them. Rejects as `query` does.
+   */
+  async queryBulkArrow(table: Uint8Array<ArrayBuffer>, options: CallOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+    const { environment, signal, timeoutMs } = options;
+    return this.#session.table({ method: "POST", path: "/v1/query/bulk", table, environment, signal, timeoutMs });
+  }
+
+  /**
+   * A query without its inputs, as the schema of a table that is asked with `queryBulkArrow` has
+   * it: `schema.metadata.set("svc.query", client.arrowQuery({ outputs: ["user.name"] }))`.
+   */
+  arrowQuery<O extends FeatureName<F>>(query: Omit<BulkQueryRequest<F, O>, "inputs" | keyof CallOptions>): string {
+    const { inputs: _, ...rest } = this.#manyRows({ ...query, inputs: {} });
+    return toJson(rest);
   }
 
   /**
@@ -446,8 +481,17 @@ export class SvcClient<F extends object = AnyFeatures> {
     return content;
   }
 
-  async #query<O extends FeatureName<F>>(path: string, request: QueryRequest<F, O> | BulkQueryRequest<F, O>, more: Json): Promise<Json> {
-    const body = {
+  #oneRow<O extends FeatureName<F>>(request: QueryRequest<F, O>): Json {
+    return this.#body(request, { now: timeText(request.now), include_meta: request.includeMeta });
+  }
+
+  #manyRows<O extends FeatureName<F>>(request: BulkQueryRequest<F, O>): Json {
+    const { now } = request;
+    return this.#body(request, { now: typeof now === "string" || now instanceof Date ? timeText(now) : now?.map(timeText) });
+  }
+
+  #body<O extends FeatureName<F>>(request: QueryRequest<F, O> | BulkQueryRequest<F, O>, more: Json): Json {
+    return {
       inputs: request.inputs ?? {},
       outputs: request.outputs,
       staleness: request.staleness,
@@ -463,7 +507,13 @@ export class SvcClient<F extends object = AnyFeatures> {
       deployment_id: this.#deploymentId,
       ...more,
     };
-    return this.#post(path, body, request);
+  }
+
+  #resultOf<O extends FeatureName<F>>(answer: Json): QueryResult<F, O> {
+    const meta = metaOf(answer.meta);
+    const features = ((answer.data ?? []) as readonly Json[]).map((item) => this.#featureOf(item, meta.types));
+    const data = Object.fromEntries(features.map(({ feature, value }) => [feature, value]));
+    return { data: data as QueryResult<F, O>["data"], features, errors: errorsOf(answer), meta };
   }
 
   #post(path: string, body: Json, { environment, signal, timeoutMs }: CallOptions, idempotent = true): Promise<Json> {
@@ -508,6 +558,15 @@ export class SvcClient<F extends object = AnyFeatures> {
 export function withoutErrors<R extends { readonly errors: readonly ErrorDetail[] }>(result: R): R {
   if (result.errors.length > 0) throw new QueryError(result.errors, 200);
   return result;
+}
+
+/**
+ * What an answer of `queryBulkArrow` says beside its columns, of the metadata of its schema:
+ * failures with their rows, and what is known of the query.
+ */
+export function arrowFacts(metadata: ReadonlyMap<string, string>): { readonly errors: readonly ErrorDetail[]; readonly meta: QueryMeta } {
+  const said = (name: string): unknown => JSON.parse(metadata.get(name) ?? "null");
+  return { errors: errorsOf({ errors: said("svc.errors") }), meta: metaOf(said("svc.meta")) };
 }
 
 function environmentVariables(): Readonly<Record<string, string | undefined>> {

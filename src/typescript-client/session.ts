@@ -38,6 +38,8 @@ export interface Call extends CallOptions {
   /** Below the server's address, or a whole address, which is asked without the token. */
   readonly path: string;
   readonly body?: unknown;
+  /** A stream of Arrow in place of a body, which is answered with one. */
+  readonly table?: Uint8Array<ArrayBuffer>;
   /** Whether it has no further effect when it is sent twice; default true. */
   readonly idempotent?: boolean;
 }
@@ -55,6 +57,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const GRACE_MS = 1_000;
 /** Most bytes of an answer, as they are once the runtime has inflated them. */
 const MOST_BYTES = 2 ** 30;
+/** The media type of tables of Arrow. */
+const ARROW_STREAM = "application/vnd.apache.arrow.stream";
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1 - GRACE_MS;
 
 /** A session: requests with a token, in time, and again where that is right. */
@@ -80,6 +84,19 @@ export class Session {
     throw failureOf(response.status, body);
   }
 
+  /** The stream of Arrow that a call with one is answered with. Rejects as `call` does. */
+  async table(call: Call): Promise<Uint8Array<ArrayBuffer>> {
+    const response = await this.#answered(call);
+    const type = response.headers.get("content-type");
+    if (response.ok && type === ARROW_STREAM) return new Uint8Array(await response.arrayBuffer());
+    const body = await jsonOf(response, call.path);
+    if (!response.ok) throw failureOf(response.status, body);
+    throw new UnexpectedAnswer(
+      `${call.path} answered with ${type} instead of a table of Arrow: is the server older than this client?`,
+      200,
+    );
+  }
+
   /** The bytes at a signed address. Rejects as `call` does. */
   async content(address: string, options: CallOptions): Promise<Uint8Array<ArrayBuffer>> {
     const { path, ends } = { path: this.#below(address), ends: this.#endOf(options) };
@@ -92,12 +109,14 @@ export class Session {
   async #answered(call: Call): Promise<Response> {
     const { environment, branch } = this.#settings;
     const ends = this.#endOf(call);
-    const headers: Record<string, string> = { accept: "application/json" };
+    const { body, table } = call;
+    const headers: Record<string, string> = { accept: table ? ARROW_STREAM : "application/json" };
     const asked = call.environment ?? environment;
     if (asked) headers["svc-environment"] = headerText(asked);
     if (branch) headers["svc-branch"] = headerText(branch);
-    if (call.body !== undefined) headers["content-type"] = "application/json";
-    const init = { method: call.method, ...(call.body === undefined ? {} : { body: toJson(call.body) }) };
+    if (table ?? body) headers["content-type"] = table ? ARROW_STREAM : "application/json";
+    const content = table ?? (body === undefined ? undefined : toJson(body));
+    const init = { method: call.method, ...(content !== undefined && { body: content }) };
     const send = async (refused?: string): Promise<{ readonly response: Response; readonly token: string }> => {
       const { token, server } = await this.#token(ends, refused, call.signal);
       const authorized = { ...init, headers: { ...headers, authorization: `Bearer ${token}` } };

@@ -46,8 +46,12 @@ class Wait:
 @online
 def wait(files: Wait.files) -> Wait.waited:
     open(f"{files}/begun", "w").close()
-    while not os.path.exists(f"{files}/go"):
-        time.sleep(0.02)
+    try:
+        while not os.path.exists(f"{files}/go"):
+            time.sleep(0.02)
+    except BaseException:
+        open(f"{files}/stopped", "w").close()
+        raise
     return "waited"
 
 
@@ -212,6 +216,7 @@ async function waitingQuery() {
   return {
     call: { name: "query", arguments: { inputs: { "wait.id": 1, "wait.files": files }, outputs: ["wait.waited"] } },
     begun: () => eventually(() => existsSync(join(files, "begun")), "the query has begun"),
+    stopped: () => eventually(() => existsSync(join(files, "stopped")), "the worker has stopped"),
     letGo: () => Bun.write(join(files, "go"), ""),
   };
 }
@@ -222,7 +227,7 @@ describe("a call that takes long", () => {
     ["HTTP", () => overHttp("auto")],
     ["HTTP, with a handshake", () => overHttp("legacy")],
   ] as const)(
-    "shows signs of life, and ends for who does not want its answer: %s",
+    "shows signs of life, and ends down to the worker for who does not want its answer: %s",
     async (_, connect) => {
       const client = await connect();
       const [first, second] = [await waitingQuery(), await waitingQuery()];
@@ -242,6 +247,7 @@ describe("a call that takes long", () => {
         abort.abort("not wanted any more");
         await expect(asked).rejects.toThrow();
         expect((await say(client, "who_am_i")).isError).toBe(false);
+        await second.stopped();
       } finally {
         await second.letGo();
         await client.close();
@@ -274,6 +280,7 @@ describe("a call that takes long", () => {
       await cancel(session, 7);
       const answer = await asked;
       expect([answer.status, await answer.text()]).toEqual([202, ""]);
+      await query.stopped();
     } finally {
       await query.letGo();
     }
@@ -285,7 +292,7 @@ describe.each(["auto", "legacy"] as const)("an agent of the %s revision", (era) 
     ["stdio", (listChanged: ListChanged) => overStdio(era, [], { listChanged })],
     ["HTTP", (listChanged: ListChanged) => overHttp(era, "", {}, { listChanged })],
   ] as const)(
-    "hears over %s that there is another feature class",
+    "hears over %s that there is another feature class, and that it says something else",
     async (way, connect) => {
       const lists: string[][] = [];
       const client = await connect({
@@ -293,10 +300,33 @@ describe.each(["auto", "legacy"] as const)("an agent of the %s revision", (era) 
       });
       const [file, name] = [join(dir, "another.py"), `Another${era}${way}`];
       try {
-        await Bun.write(file, `from svc.features import features\n\n\n@features(name="${name}")\nclass Another:\n    id: int\n`);
-        const { exitCode, stderr } = await sandbox.svc(["apply", "--force", "--await"], { cwd: dir });
-        expect([exitCode, stderr]).toEqual([0, expect.anything()]);
-        await eventually(() => lists.some((uris) => uris.includes(`svc://classes/${name}`)), "the list with the class");
+        const apply = async (features: string) => {
+          await Bun.write(
+            file,
+            `from svc.features import features\n\n\n@features(name="${name}")\nclass Another:\n    id: int\n${features}`,
+          );
+          const { exitCode, stderr } = await sandbox.svc(["apply", "--force", "--await"], { cwd: dir });
+          expect([exitCode, stderr]).toEqual([0, expect.anything()]);
+        };
+        await apply("");
+        const uri = `svc://classes/${name}`;
+        await eventually(() => lists.some((uris) => uris.includes(uri)), "the list with the class");
+
+        const updated: string[] = [];
+        client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updated.push(params.uri));
+        const uris = ["svc://classes/user", uri, "svc://docs/streams"];
+        const subscription = era === "auto" ? await client.listen({ resourceSubscriptions: [...uris, "svc://classes/nope"] }) : undefined;
+        if (subscription) expect(subscription.honoredFilter).toEqual({ resourceSubscriptions: uris });
+        else for (const one of uris) await client.subscribeResource({ uri: one });
+        await apply("    extra: str\n");
+        await eventually(() => updated.length > 0, "the class says something else");
+        expect(((await client.readResource({ uri })).contents[0] as { text: string }).text).toContain(`.extra`);
+        if (subscription) await subscription.close();
+        else for (const one of uris) await client.unsubscribeResource({ uri: one });
+        await apply("    extra: str\n    more: str\n");
+        await apply(`\n\n@features(name="${name}more")\nclass More:\n    id: int\n`);
+        await eventually(() => lists.some((uris) => uris.includes(`${uri}more`)), "the list with one more class");
+        expect(new Set(updated)).toEqual(new Set([uri]));
       } finally {
         await Bun.file(file).delete();
         await client.close();

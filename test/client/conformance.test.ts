@@ -3,24 +3,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { npmPackage } from "../../src/client-packages/npm-package.ts";
 import { lacksGo, run as runProgram } from "../codegen/tools.ts";
-import { copyProject, type Platform, runCommand, startPlatform } from "../commands/platform.ts";
+import type { Platform } from "../commands/platform.ts";
 import { lacksBrowser } from "../harness/browser.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { INTERPRETERS, SDK_ROOT } from "../sdk/interpreters.ts";
 import { runByCurl } from "./conformance/curl.ts";
 import { runInBrowser } from "./conformance/page.ts";
 import { type Expected, type Outcome, type Request, requests } from "./conformance/requests.ts";
+import { type ConformanceServer, conformanceProject, startConformanceServer } from "./conformance/server.ts";
 import { isValue, type Value } from "./conformance/values.ts";
 import { tempFolder } from "./test-context.ts";
 
 const HERE = join(import.meta.dir, "conformance");
-let platform: Platform;
-/** The folder whose features are asked for. */
-let project = "";
-/** A folder in which `svc-client` is installed. */
-let modules = "";
+let server: ConformanceServer;
 
 /** A client: what it needs, and its outcomes. */
 interface Runner {
@@ -45,8 +41,8 @@ function fileOf(table: readonly Request[]): string {
 
 async function outcomesOf(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<readonly Outcome[]> {
   const child = Bun.spawn([...argv], {
-    cwd: modules,
-    env: { ...platform.env, HOME: platform.home, PATH: process.env.PATH ?? "", ...env },
+    cwd: server.modules,
+    env: { ...server.env, ...env },
     stdout: "pipe",
     stderr: "pipe",
   });
@@ -75,7 +71,7 @@ const isUntypedTime = ({ options }: Request) => options?.now === "soon";
 /** The client of `svc codegen go`, compiled with its runner. */
 async function runInGo(table: readonly Request[]): Promise<readonly Outcome[]> {
   const cwd = tempFolder("svc-go-");
-  await codegen("go", join(cwd, "features/features.go"));
+  await server.codegen("go", join(cwd, "features/features.go"));
   writeFileSync(join(cwd, "go.mod"), "module example.com/table\n\ngo 1.22\n");
   cpSync(join(HERE, "runners/table.go"), join(cwd, "table.go"));
   await runProgram(["go", "build", "-o", "table", "."], { cwd, env: { GOTOOLCHAIN: "local", GOPROXY: "off", GOFLAGS: "-mod=mod" } });
@@ -86,7 +82,7 @@ async function runInGo(table: readonly Request[]): Promise<readonly Outcome[]> {
 async function runInJava(table: readonly Request[]): Promise<readonly Outcome[]> {
   const cwd = tempFolder("svc-java-");
   const sources = join(cwd, "com/example/table");
-  await codegen("java", sources, "--package", "com.example.table");
+  await server.codegen("java", sources, "--package", "com.example.table");
   const classes = readdirSync(sources).filter((name) => readFileSync(join(sources, name), "utf8").includes(" FEATURES = "));
   cpSync(join(HERE, "runners/Table.java"), join(sources, "Table.java"));
   const files = readdirSync(sources).map((name) => join(sources, name));
@@ -102,21 +98,16 @@ async function runInJava(table: readonly Request[]): Promise<readonly Outcome[]>
   ]);
 }
 
-async function codegen(language: string, out: string, ...flags: readonly string[]): Promise<void> {
-  const written = await runCommand("codegen", [language, "--out", out, ...flags], { home: platform.home, env: platform.env, dir: project });
-  if (written.exitCode !== 0) throw new Error(written.stderr);
-}
-
 const RUNNERS: readonly Runner[] = [
-  { name: "curl", skip: lacksProgram("curl"), run: (table) => runByCurl(table, addressOf(platform), tempFolder()) },
+  { name: "curl", skip: lacksProgram("curl"), run: (table) => runByCurl(table, addressOf(server.platform), tempFolder()) },
   { name: "SvcClient", run: inPython("sync") },
   { name: "AsyncSvcClient", run: inPython("async") },
-  { name: "TypeScript on Bun", run: program(() => [process.execPath, join(modules, "typescript.mjs")]) },
+  { name: "TypeScript on Bun", run: program(() => [process.execPath, join(server.modules, "typescript.mjs")]) },
   {
     name: "TypeScript in Chromium",
     skip: lacksBrowser(),
     // Pages have no secrets.
-    run: (table) => runInBrowser(table, addressOf(platform), modules),
+    run: (table) => runInBrowser(table, addressOf(server.platform), server.modules),
     leavesOut: ({ client }) => client?.client_secret !== undefined,
   },
   {
@@ -127,31 +118,18 @@ const RUNNERS: readonly Runner[] = [
     leavesOut: (request) => isUntypedTime(request) || request.name.startsWith("a long length of time"),
   },
   { name: "Java", skip: lacksProgram("javac", "java"), run: runInJava, leavesOut: isUntypedTime },
-  { name: "TypeScript on Node", skip: lacksProgram("node"), run: program(() => ["node", join(modules, "typescript.mjs")]) },
+  { name: "TypeScript on Node", skip: lacksProgram("node"), run: program(() => ["node", join(server.modules, "typescript.mjs")]) },
 ];
 
 beforeAll(async () => {
-  platform = await startPlatform();
-  project = copyProject(join(HERE, "project"));
-  const options = { home: platform.home, env: platform.env, dir: project };
-  const apply = async (...words: string[]) => {
-    const applied = await runCommand("apply", ["--force", "--await", ...words], options);
-    if (applied.exitCode !== 0) throw new Error(applied.stderr);
-  };
-  await apply();
-  const resolvers = join(project, "resolvers.py");
+  server = await startConformanceServer();
+  const changed = conformanceProject();
+  const resolvers = join(changed, "resolvers.py");
   writeFileSync(resolvers, readFileSync(resolvers, "utf8").replace('f"user-{id}"', 'f"branch-{id}"'));
-  await apply("--branch=try");
-  project = copyProject(join(HERE, "project"));
-  modules = tempFolder("svc-modules-");
-  const { content, name } = await npmPackage({ version: "v1.2.3", builtAt: "2024-02-29T12:34:56Z" });
-  writeFileSync(join(modules, name), content);
-  const unpacked = Bun.spawnSync(["tar", "xzf", name], { cwd: modules });
-  if (!unpacked.success) throw new Error(unpacked.stderr.toString());
-  cpSync(join(modules, "package"), join(modules, "node_modules/svc-client"), { recursive: true });
-  cpSync(join(HERE, "runners/typescript.mjs"), join(modules, "typescript.mjs"));
+  await server.apply(changed, "--branch=try");
+  cpSync(join(HERE, "runners/typescript.mjs"), join(server.modules, "typescript.mjs"));
 }, 600_000);
-afterAll(() => platform.server.stop());
+afterAll(() => server.stop());
 
 test("the table has no name twice, and sixty requests or more", () => {
   const names = requests(0).map(({ name }) => name);
@@ -179,12 +157,17 @@ function addressOf({ env, url }: Platform) {
 }
 
 /** What is not as expected, in words. */
-function differences({ expect: wanted, name }: Request, got: Outcome): string[] {
+function differences({ expect: wanted, name }: Pick<Request, "expect" | "name">, got: Outcome): string[] {
   const found: string[] = [];
   const say = (what: string, expected: unknown, said: unknown) =>
     found.push(`${name}: ${what}: expected ${JSON.stringify(expected)?.slice(0, 300)}, got ${JSON.stringify(said)?.slice(0, 300)}`);
   if (wanted.refused !== got.refused)
     return [`${name}: expected ${wanted.refused ?? "an answer"}, got ${JSON.stringify(got).slice(0, 600)}`];
+  if (wanted.outcomes) {
+    const { outcomes = [] } = got;
+    if (outcomes.length !== wanted.outcomes.length) return [`${name}: expected ${wanted.outcomes.length} outcomes, got ${outcomes.length}`];
+    return wanted.outcomes.flatMap((one, at) => differences({ name: `${name}, ${at}`, expect: one }, outcomes[at] as Outcome));
+  }
   for (const part of ["values", "columns"] as const) {
     const [expected, said]: [Readonly<Record<string, Value>> | undefined, Readonly<Record<string, unknown>> | undefined] = [
       wanted[part],

@@ -34,16 +34,17 @@ const IN_A_PROJECT =
 export async function serveAgent(context: Context, options: AgentOptions): Promise<void> {
   const { api, clock, io, progress, signal } = context;
   const host = { api, now: () => clock.now(), pages: await readGuides(), allowsWrites: options.allowsWrites };
+  const resources = readInWords(platformResources(host));
   const offer: Offer = {
     version: options.version,
     instructions: `${INSTRUCTIONS} ${IN_A_PROJECT}`,
     tools: [...projectTools(context, options), ...platformTools(host)].map(inWords),
-    resources: readInWords(platformResources(host)),
+    resources,
     prompts: [...PROJECT_PROMPTS, ...PLATFORM_PROMPTS],
     complete: (what, begun, ended) => completePlatform(api, what, begun, ended).catch(toFailure),
-    resourceChanges: (ended) =>
+    resourceChanges: (followed, ended) =>
       resourceChanges(
-        api,
+        { api, resources, followed },
         deploymentHints(api, (ms) => clock.sleep(ms, ended), ended),
         ended,
       ),

@@ -1,8 +1,9 @@
 /** The Model Context Protocol on the process's streams: one message on each line. */
 
 import type { Io } from "../../context/io.ts";
+import { FollowedResources } from "../../domain/mcp/followed-resources.ts";
 import { errorMessage, type Fields, isFields, parsed, RPC_CODES, RpcError, type RpcId } from "../../domain/mcp/json-rpc.ts";
-import { answerMessage, type Offer, RESOURCES_CHANGED } from "../../domain/mcp/protocol.ts";
+import { answerMessage, changeMessage, type Offer } from "../../domain/mcp/protocol.ts";
 import { pulse } from "../../domain/mcp/pulse.ts";
 
 /** Longest line that is read, in bytes. */
@@ -27,6 +28,7 @@ export async function serveStdio(io: Pick<Io, "readChunk" | "writeOut">, offer: 
   let writing: Promise<void> = Promise.resolve();
   const [running, subscriptions] = [new Map<symbol, Work>(), new Map<symbol, Work>()];
   const ended = new AbortController();
+  const followed = new FollowedResources();
   let isFollowed = false;
   const send = (message: Fields): Promise<void> => {
     writing = writing.then(() => io.writeOut(`${JSON.stringify(message)}\n`));
@@ -62,6 +64,7 @@ export async function serveStdio(io: Pick<Io, "readChunk" | "writeOut">, offer: 
       signal: AbortSignal.any([signal, ended.signal, abort.signal]),
       notify: (notification: Fields) => void (abort.signal.aborted || send(notification).catch(() => undefined)),
       pulse,
+      followed,
     };
     const work = async () => {
       const answer = await answerMessage(
@@ -77,7 +80,7 @@ export async function serveStdio(io: Pick<Io, "readChunk" | "writeOut">, offer: 
   };
   /** Tells a client that began with a handshake what it did not ask for. */
   const follow = async (): Promise<void> => {
-    for await (const _ of offer.resourceChanges(AbortSignal.any([signal, ended.signal]))) await send(RESOURCES_CHANGED);
+    for await (const change of offer.resourceChanges(followed, AbortSignal.any([signal, ended.signal]))) await send(changeMessage(change));
   };
   for await (const line of linesOf(io)) {
     if (line === TOO_LONG) await send(errorMessage(null, tooLong()));

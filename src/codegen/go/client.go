@@ -164,6 +164,7 @@ const (
 	firstPause     = 50 * time.Millisecond
 	graceTime      = time.Second
 	longestPause   = 2 * time.Second
+	arrowStream    = "application/vnd.apache.arrow.stream"
 )
 
 // NewSvcClient makes a client; nothing is sent before the first call. The error says which setting is
@@ -284,6 +285,13 @@ type SvcResult struct {
 
 // Names are the features of the answer, in their order.
 func (r *SvcResult) Names() []string { return r.names }
+
+// SvcOutcome is what one of several queries came to: a result, or an error that says why the query was
+// refused.
+type SvcOutcome struct {
+	Result *SvcResult
+	Err    *SvcError
+}
 
 // SvcBulkResult is the answer to a bulk query. Values that failed are in Errors, with their rows.
 type SvcBulkResult struct {
@@ -415,6 +423,59 @@ func (e *SvcError) Unwrap() error { return e.cause }
 // Query computes or serves features of one row. The error is an *SvcError when the query is refused
 // or nothing answers; what fails while it runs is in the result.
 func (c *SvcClient) Query(ctx context.Context, query SvcQuery) (*SvcResult, error) {
+	body, err := c.rowBody(query)
+	if err != nil {
+		return nil, err
+	}
+	var answer svcAnswer
+	if err := c.post(ctx, "/v1/query/online", body, true, &answer); err != nil {
+		return nil, err
+	}
+	return answer.result(), nil
+}
+
+// QueryMulti asks several queries in one request, which may be of different classes. It gives what
+// each came to, in their order; the error is an *SvcError when they are refused together, as more
+// than 100 are, or nothing answers.
+func (c *SvcClient) QueryMulti(ctx context.Context, queries []SvcQuery) ([]SvcOutcome, error) {
+	bodies := make([]map[string]any, len(queries))
+	for i, query := range queries {
+		body, err := c.rowBody(query)
+		if err != nil {
+			return nil, fmt.Errorf("query %d: %w", i, err)
+		}
+		bodies[i] = body
+	}
+	var answer struct {
+		Outcomes []struct {
+			svcAnswer
+			Code    string `json:"code"`
+			Message string `json:"message"`
+			Hint    string `json:"hint"`
+		} `json:"outcomes"`
+	}
+	if err := c.post(ctx, "/v1/query/multi", map[string]any{"queries": bodies}, true, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Outcomes) != len(queries) {
+		text := fmt.Sprintf("the server answered %d queries with %d outcomes", len(queries), len(answer.Outcomes))
+		return nil, &SvcError{Code: CodeUnexpectedAnswer, Message: text, Status: http.StatusOK}
+	}
+	outcomes := make([]SvcOutcome, len(queries))
+	for i, said := range answer.Outcomes {
+		if said.Code == "" {
+			outcomes[i].Result = said.result()
+		} else {
+			outcomes[i].Err = &SvcError{
+				Code: said.Code, Message: said.Message, Hint: said.Hint, Status: http.StatusBadRequest, Errors: said.Errors,
+			}
+		}
+	}
+	return outcomes, nil
+}
+
+// rowBody is the body of a query for one row.
+func (c *SvcClient) rowBody(query SvcQuery) (map[string]any, error) {
 	inputs := make(svcObject, len(query.Inputs))
 	for i, input := range query.Inputs {
 		inputs[i] = svcMember{input.name, encodeValue(reflect.ValueOf(input.value))}
@@ -422,23 +483,26 @@ func (c *SvcClient) Query(ctx context.Context, query SvcQuery) (*SvcResult, erro
 	if err := inputs.check(); err != nil {
 		return nil, err
 	}
-	var answer struct {
-		Data []struct {
-			Field string          `json:"field"`
-			Value any             `json:"value"`
-			Error *SvcErrorDetail `json:"error"`
-			Meta  *SvcOrigin      `json:"meta"`
-		} `json:"data"`
-		Errors []SvcErrorDetail `json:"errors"`
-		Meta   SvcMeta          `json:"meta"`
-	}
 	body := c.body(inputs, query.Outputs, query.SvcQueryOptions)
 	if query.IncludeMeta {
 		body["include_meta"] = true
 	}
-	if err := c.post(ctx, "/v1/query/online", body, true, &answer); err != nil {
-		return nil, err
-	}
+	return body, nil
+}
+
+// svcAnswer is the answer to a query for one row, as JSON has it.
+type svcAnswer struct {
+	Data []struct {
+		Field string          `json:"field"`
+		Value any             `json:"value"`
+		Error *SvcErrorDetail `json:"error"`
+		Meta  *SvcOrigin      `json:"meta"`
+	} `json:"data"`
+	Errors []SvcErrorDetail `json:"errors"`
+	Meta   SvcMeta          `json:"meta"`
+}
+
+func (answer *svcAnswer) result() *SvcResult {
 	result := &SvcResult{
 		Errors:  answer.Errors,
 		Meta:    answer.Meta,
@@ -454,7 +518,7 @@ func (c *SvcClient) Query(ctx context.Context, query SvcQuery) (*SvcResult, erro
 			result.failed[item.Field] = *item.Error
 		}
 	}
-	return result, nil
+	return result
 }
 
 // QueryBulk computes or serves features of many rows.
@@ -468,7 +532,18 @@ func (c *SvcClient) QueryBulk(ctx context.Context, query SvcBulkQuery) (*SvcBulk
 		Errors []SvcErrorDetail `json:"errors"`
 		Meta   SvcMeta          `json:"meta"`
 	}
-	body := c.body(inputs, query.Outputs, query.SvcQueryOptions)
+	body := c.rowsBody(query)
+	body["inputs"] = inputs
+	if err := c.post(ctx, "/v1/query/bulk", body, true, &answer); err != nil {
+		return nil, err
+	}
+	return &SvcBulkResult{Errors: answer.Errors, Meta: answer.Meta, columns: answer.Data}, nil
+}
+
+// rowsBody is the body of a query for many rows, without its inputs.
+func (c *SvcClient) rowsBody(query SvcBulkQuery) map[string]any {
+	body := c.body(nil, query.Outputs, query.SvcQueryOptions)
+	delete(body, "inputs")
 	if len(query.Times) > 0 {
 		times := make([]string, len(query.Times))
 		for i, at := range query.Times {
@@ -476,10 +551,55 @@ func (c *SvcClient) QueryBulk(ctx context.Context, query SvcBulkQuery) (*SvcBulk
 		}
 		body["now"] = times
 	}
-	if err := c.post(ctx, "/v1/query/bulk", body, true, &answer); err != nil {
+	return body
+}
+
+// QueryBulkArrow asks for many rows as a table of Arrow: a stream of its IPC format, whose columns are
+// the inputs, and whose schema has the rest of the query under SvcArrowQuery, as ArrowQuery writes it.
+// It gives such a stream, with a column for each output; SvcArrowFactsOf reads what its schema says
+// beside them. The error is that of QueryBulk.
+func (c *SvcClient) QueryBulkArrow(ctx context.Context, table []byte) ([]byte, error) {
+	var answer []byte
+	if err := c.call(ctx, "/v1/query/bulk", arrowStream, table, true, &answer); err != nil {
 		return nil, err
 	}
-	return &SvcBulkResult{Errors: answer.Errors, Meta: answer.Meta, columns: answer.Data}, nil
+	return answer, nil
+}
+
+// SvcArrowQuery is the name in the metadata of a table's schema under which a query stands that has
+// the table as its inputs.
+const SvcArrowQuery = "svc.query"
+
+// ArrowQuery is a query without its inputs, as the schema of a table that is asked with
+// QueryBulkArrow has it under SvcArrowQuery.
+func (c *SvcClient) ArrowQuery(query SvcBulkQuery) (string, error) {
+	if len(query.Inputs) > 0 {
+		return "", errors.New("svc: the inputs of a query in Arrow are the columns of its table: leave Inputs empty")
+	}
+	text, err := json.Marshal(c.rowsBody(query))
+	if err != nil {
+		return "", fmt.Errorf("svc: the query cannot be sent: %w", err)
+	}
+	return string(text), nil
+}
+
+// SvcArrowFacts is what an answer in Arrow says beside its columns.
+type SvcArrowFacts struct {
+	Errors []SvcErrorDetail
+	Meta   SvcMeta
+}
+
+// SvcArrowFactsOf reads them of the metadata of the answer's schema: schema.Metadata().ToMap().
+func SvcArrowFactsOf(metadata map[string]string) (SvcArrowFacts, error) {
+	var facts SvcArrowFacts
+	for name, into := range map[string]any{"svc.errors": &facts.Errors, "svc.meta": &facts.Meta} {
+		if text, said := metadata[name]; said {
+			if err := json.Unmarshal([]byte(text), into); err != nil {
+				return facts, fmt.Errorf("svc: %s of the table: %w", name, err)
+			}
+		}
+	}
+	return facts, nil
 }
 
 // UploadFeatures stores values of features. The error is an *SvcError with what is wrong with them;
@@ -653,6 +773,11 @@ func (c *SvcClient) post(ctx context.Context, path string, body map[string]any, 
 	if err != nil {
 		return fmt.Errorf("svc: the inputs cannot be sent: %w", err)
 	}
+	return c.call(ctx, path, "application/json", content, idempotent, answer)
+}
+
+// call sends content of a kind, as post does. Where it is a table, the answer is one, too.
+func (c *SvcClient) call(ctx context.Context, path, kind string, content []byte, idempotent bool, answer any) error {
 	how := call{time.Now().Add(c.options.Timeout), idempotent}
 	if deadline, bounded := ctx.Deadline(); bounded && deadline.Before(how.ends) {
 		how.ends = deadline
@@ -669,14 +794,14 @@ func (c *SvcClient) post(ctx context.Context, path string, body map[string]any, 
 			headers[name] = value
 		}
 	}
-	failure := c.send(ctx, how, server+path, "application/json", content, headers, answer)
+	failure := c.send(ctx, how, server+path, kind, content, headers, answer)
 	if failure != nil && failure.Status == http.StatusUnauthorized {
 		token, server, err = c.login(ctx, how.ends, token)
 		if err != nil {
 			return err
 		}
 		headers["authorization"] = "Bearer " + token
-		failure = c.send(ctx, how, server+path, "application/json", content, headers, answer)
+		failure = c.send(ctx, how, server+path, kind, content, headers, answer)
 	}
 	if failure != nil {
 		return failure
@@ -767,7 +892,11 @@ func (c *SvcClient) try(ctx context.Context, ends time.Time, address, kind strin
 		return &SvcError{Code: CodeInvalidArgument, Message: err.Error(), cause: err}, outcome{}
 	}
 	request.Header.Set("content-type", kind)
+	table, isTable := answer.(*[]byte)
 	request.Header.Set("accept", "application/json")
+	if isTable {
+		request.Header.Set("accept", arrowStream)
+	}
 	request.Header.Set("connect-timeout-ms", strconv.FormatInt(max(1, time.Until(ends).Milliseconds()), 10))
 	for name, value := range headers {
 		request.Header.Set(name, value)
@@ -788,6 +917,14 @@ func (c *SvcClient) try(ctx context.Context, ends time.Time, address, kind strin
 	if response.StatusCode != http.StatusOK {
 		wait, asked := retryAfter(response.Header.Get("retry-after"))
 		return refusal(address, response, data), outcome{wait, asked}
+	}
+	if isTable {
+		if got := response.Header.Get("content-type"); got != arrowStream {
+			text := fmt.Sprintf("%s answered with %q instead of a table of Arrow: is the server older than this client?", address, got)
+			return &SvcError{Code: CodeUnexpectedAnswer, Message: text, Status: response.StatusCode}, outcome{}
+		}
+		*table = data
+		return nil, outcome{}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

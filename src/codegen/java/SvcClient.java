@@ -1,7 +1,9 @@
 package features;
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.math.BigDecimal;
 import java.net.ConnectException;
 import java.net.URI;
@@ -10,6 +12,7 @@ import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,10 +29,24 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.zip.GZIPInputStream;
 
 /** Queries a server. It may be used from any number of threads; connections are used again. */
 public final class SvcClient {
+  /**
+   * The name in the metadata of a table's schema under which a query stands that has the table as its
+   * inputs.
+   */
+  public static final String ARROW_QUERY = "svc.query";
+
+  private static final String ARROW_STREAM = "application/vnd.apache.arrow.stream";
+  private static final String JSON = "application/json";
   private static final int MOST_BYTES = 1 << 30;
+
+  /** Most bytes that deflate makes one of. */
+  private static final long MOST_OF_A_BYTE = 1032;
+
+  private static final String TOO_LONG = "it answers with more than 1 GiB";
   private static final long FIRST_PAUSE_MS = 50;
   private static final long LONGEST_PAUSE_MS = 2000;
 
@@ -467,6 +484,49 @@ public final class SvcClient {
     }
   }
 
+  /** What one of several queries came to. */
+  public static final class Outcome {
+    private final Result result;
+    private final SvcException error;
+
+    private Outcome(Map<?, ?> json) {
+      boolean isRefused = text(json, "code") != null;
+      this.result = isRefused ? null : new Result(json);
+      this.error = isRefused ? refusal(json, 400, "the query was refused") : null;
+    }
+
+    /** The result. Throws SvcException when the query was refused. */
+    public Result result() {
+      if (error != null) {
+        throw error;
+      }
+      return result;
+    }
+
+    /** Why the query was refused; null when it was not. */
+    public SvcException error() {
+      return error;
+    }
+  }
+
+  /** What an answer in Arrow says beside its columns. */
+  public static final class ArrowFacts extends Answer {
+    /** Reads them of the metadata of the answer's schema, `schema.getCustomMetadata()`. */
+    public ArrowFacts(Map<String, String> metadata) {
+      super(facts(metadata));
+    }
+
+    private static Map<?, ?> facts(Map<String, String> metadata) {
+      Map<String, Object> facts = new LinkedHashMap<>();
+      for (String name : List.of("errors", "meta")) {
+        if (metadata.get("svc." + name) != null) {
+          facts.put(name, SvcJson.parse(metadata.get("svc." + name)));
+        }
+      }
+      return facts;
+    }
+  }
+
   /** The answer to a bulk query. */
   public static final class BulkResult extends Answer {
     private final Map<String, Object> columns = new LinkedHashMap<>();
@@ -496,9 +556,56 @@ public final class SvcClient {
     return new Result(post("/v1/query/online", query.body(options.deploymentId), true));
   }
 
+  /**
+   * Asks several queries in one request, which may be of different classes. Gives what each came to,
+   * in their order. Throws SvcException when they are refused together, as more than 100 are, or
+   * nothing answers.
+   */
+  public List<Outcome> queryMulti(List<Query> queries) {
+    List<Object> bodies = new ArrayList<>();
+    for (Query query : queries) {
+      bodies.add(query.body(options.deploymentId));
+    }
+    Map<String, Object> body = new LinkedHashMap<>();
+    body.put("queries", bodies);
+    Object said = post("/v1/query/multi", body, true).get("outcomes");
+    List<Outcome> outcomes = new ArrayList<>();
+    for (Object outcome : said instanceof List ? (List<?>) said : List.of()) {
+      outcomes.add(new Outcome(outcome instanceof Map ? (Map<?, ?>) outcome : Map.of()));
+    }
+    if (outcomes.size() != bodies.size()) {
+      String message = "the server answered " + bodies.size() + " queries with " + outcomes.size() + " outcomes";
+      throw new SvcException("unexpected_answer", message);
+    }
+    return outcomes;
+  }
+
   /** Computes or serves features of many rows. Throws SvcException, as `query` does. */
   public BulkResult queryBulk(BulkQuery query) {
     return new BulkResult(post("/v1/query/bulk", query.body(options.deploymentId), true));
+  }
+
+  /**
+   * Asks for many rows as a table of Arrow: a stream of its IPC format, whose columns are the inputs,
+   * and whose schema has the rest of the query under ARROW_QUERY, as `arrowQuery` writes it. Gives
+   * such a stream, with a column for each output; `ArrowFacts` reads what its schema says beside
+   * them. Throws SvcException, as `query` does.
+   */
+  public byte[] queryBulkArrow(byte[] table) {
+    return exchange("/v1/query/bulk", ARROW_STREAM, table, true, SvcClient::table);
+  }
+
+  /**
+   * A query without its inputs, as the schema of a table that is asked with `queryBulkArrow` has it
+   * under ARROW_QUERY.
+   */
+  public String arrowQuery(BulkQuery query) {
+    if (!query.inputs.isEmpty()) {
+      throw new IllegalArgumentException("the inputs of a query in Arrow are the columns of its table: give none");
+    }
+    Map<String, Object> body = query.body(options.deploymentId);
+    body.remove("inputs");
+    return SvcJson.write(body);
   }
 
   /** Stores values. Throws SvcException with what is wrong with them; then nothing is stored. */
@@ -511,18 +618,31 @@ public final class SvcClient {
 
   /** idempotent: whether it has no further effect when it is sent twice. */
   private Map<?, ?> post(String path, Map<String, Object> body, boolean idempotent) {
+    return exchange(path, JSON, bytes(body), idempotent, SvcClient::object);
+  }
+
+  /** Sends content of a type with a token, which is also the type of the answer that `read` takes. */
+  private <T> T exchange(String path, String type, byte[] content, boolean idempotent, Reader<T> read) {
     long deadline = System.nanoTime() + options.timeout.toNanos();
-    String content = SvcJson.write(body);
     String[] login = login(deadline, null);
     try {
-      return send(login[1] + path, content, login[0], deadline, idempotent);
+      return send(login[1] + path, type, content, login[0], deadline, idempotent, read);
     } catch (SvcException refused) {
       if (refused.status() != 401) {
         throw refused;
       }
       login = login(deadline, login[0]);
-      return send(login[1] + path, content, login[0], deadline, idempotent);
+      return send(login[1] + path, type, content, login[0], deadline, idempotent, read);
     }
+  }
+
+  /** Makes something of an answer from an address. Throws SvcException. */
+  private interface Reader<T> {
+    T read(String address, HttpResponse<byte[]> response);
+  }
+
+  private static byte[] bytes(Map<String, Object> body) {
+    return SvcJson.write(body).getBytes(StandardCharsets.UTF_8);
   }
 
   /** The token and the address for queries; a refused or old token is exchanged for a new one. */
@@ -534,7 +654,7 @@ public final class SvcClient {
       credentials.put("client_secret", options.clientSecret);
       Map<?, ?> grant;
       try {
-        grant = send(server + "/v1/oauth/token", SvcJson.write(credentials), null, deadline, true);
+        grant = send(server + "/v1/oauth/token", JSON, bytes(credentials), null, deadline, true, SvcClient::object);
       } catch (SvcException error) {
         boolean isRefusal = error.status() == 400 || error.status() == 401;
         String code = isRefusal ? "unauthenticated" : error.code();
@@ -565,16 +685,17 @@ public final class SvcClient {
   }
 
   /** Sends a request, again after a pause while the server is not available and there is time. */
-  private Map<?, ?> send(String address, String content, String bearer, long deadline, boolean idempotent) {
+  private <T> T send(
+      String address, String type, byte[] content, String bearer, long deadline, boolean idempotent, Reader<T> read) {
     long pause = FIRST_PAUSE_MS;
     while (true) {
       long wait = 0;
       boolean isUntouched;
       SvcException failure;
       try {
-        HttpResponse<byte[]> response = exchange(address, content, bearer, deadline);
+        HttpResponse<byte[]> response = exchange(address, type, content, bearer, deadline);
         if (response.statusCode() == 200) {
-          return object(address, response);
+          return read.read(address, response);
         }
         failure = refusal(address, response);
         Optional<String> asked = response.headers().firstValue("retry-after");
@@ -600,14 +721,15 @@ public final class SvcClient {
     }
   }
 
-  private HttpResponse<byte[]> exchange(String address, String content, String bearer, long deadline) {
+  private HttpResponse<byte[]> exchange(String address, String type, byte[] content, String bearer, long deadline) {
     long left = Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(address))
-            .header("content-type", "application/json")
-            .header("accept", "application/json")
+            .header("content-type", type)
+            .header("accept", type)
+            .header("accept-encoding", "gzip")
             .header("connect-timeout-ms", String.valueOf(left))
-            .POST(HttpRequest.BodyPublishers.ofString(content));
+            .POST(HttpRequest.BodyPublishers.ofByteArray(content));
     if (bearer != null) {
       request.header("authorization", "Bearer " + bearer);
       if (!options.environment.isEmpty()) {
@@ -617,7 +739,7 @@ public final class SvcClient {
         request.header("svc-branch", headerText(options.branch));
       }
     }
-    CompletableFuture<HttpResponse<byte[]>> answer = http.sendAsync(request.build(), info -> new Bounded());
+    CompletableFuture<HttpResponse<byte[]>> answer = http.sendAsync(request.build(), SvcClient::body);
     try {
       return answer.get(left + GRACE_MS, TimeUnit.MILLISECONDS);
     } catch (TimeoutException error) {
@@ -630,9 +752,44 @@ public final class SvcClient {
     } catch (ExecutionException error) {
       Throwable cause = error.getCause();
       String said = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
-      String code = cause instanceof IOException ? "unavailable" : "unexpected_answer";
-      throw new SvcException(code, address + " cannot be reached: " + said, 0, List.of(), cause);
+      boolean isLost = cause instanceof IOException;
+      String message = address + (isLost ? " cannot be reached: " : ": ") + said;
+      throw new SvcException(isLost ? "unavailable" : "unexpected_answer", message, 0, List.of(), cause);
     }
+  }
+
+  /** The reader of a body: its bytes up to a bound, inflated where it says that it is compressed. */
+  private static HttpResponse.BodySubscriber<byte[]> body(HttpResponse.ResponseInfo info) {
+    boolean isPacked = info.headers().firstValue("content-encoding").orElse("").equalsIgnoreCase("gzip");
+    return isPacked ? HttpResponse.BodySubscribers.mapping(new Bounded(), SvcClient::inflated) : new Bounded();
+  }
+
+  /** What was compressed, which has the length that its last four bytes say, and not a byte more. */
+  private static byte[] inflated(byte[] packed) {
+    int end = packed.length;
+    int said = end < 4 ? 0 : ByteBuffer.wrap(packed, end - 4, 4).order(ByteOrder.LITTLE_ENDIAN).getInt();
+    long length = Integer.toUnsignedLong(said);
+    try (InputStream content = new GZIPInputStream(new ByteArrayInputStream(packed), 1 << 16)) {
+      if (length > MOST_BYTES) {
+        throw new IllegalStateException(TOO_LONG);
+      }
+      byte[] bytes = new byte[(int) Math.min(length, MOST_OF_A_BYTE * end)];
+      if (content.readNBytes(bytes, 0, bytes.length) < length || content.read() >= 0) {
+        throw new IOException("it has another length than it says");
+      }
+      return bytes;
+    } catch (IOException error) {
+      throw new IllegalStateException("it answers with what is no gzip: " + error.getMessage(), error);
+    }
+  }
+
+  private static byte[] table(String address, HttpResponse<byte[]> response) {
+    String type = response.headers().firstValue("content-type").orElse("nothing");
+    if (!type.equals(ARROW_STREAM)) {
+      String message = address + " answered with " + type + " instead of a table of Arrow: is the server older than this client?";
+      throw new SvcException("unexpected_answer", message, response.statusCode(), List.of(), null);
+    }
+    return response.body();
   }
 
   private static Map<?, ?> object(String address, HttpResponse<byte[]> response) {
@@ -645,13 +802,17 @@ public final class SvcClient {
   }
 
   private static SvcException refusal(String address, HttpResponse<byte[]> response) {
-    int status = response.statusCode();
     Map<?, ?> said = Map.of();
     try {
       said = object(address, response);
     } catch (SvcException noJson) {
       // The status says enough.
     }
+    return refusal(said, response.statusCode(), address + " answered " + response.statusCode());
+  }
+
+  /** A refusal as JSON has it; `otherwise` is its message where it has none. */
+  private static SvcException refusal(Map<?, ?> said, int status, String otherwise) {
     String code = text(said, "code");
     if (status == 503) {
       code = "unavailable";
@@ -660,7 +821,7 @@ public final class SvcClient {
     }
     String message = text(said, "message");
     String hint = text(said, "hint");
-    String full = (message == null ? address + " answered " + status : message) + (hint == null ? "" : " " + hint);
+    String full = (message == null ? otherwise : message) + (hint == null ? "" : " " + hint);
     return new SvcException(code == null ? "unexpected_answer" : code, full, status, details(said.get("errors")), null);
   }
 
@@ -738,7 +899,7 @@ public final class SvcClient {
       for (ByteBuffer part : parts) {
         if (read.size() + (long) part.remaining() > MOST_BYTES) {
           subscription.cancel();
-          body.completeExceptionally(new IllegalStateException("it answers with more than 1 GiB"));
+          body.completeExceptionally(new IllegalStateException(TOO_LONG));
           return;
         }
         byte[] bytes = new byte[part.remaining()];

@@ -38,7 +38,7 @@ const flags = {
   memoryRequest: quantity(`memory request${recorded}`, { group: RESOURCES }),
   memoryLimit: quantity("memory limit, 256Mi to 2Gi; beyond it the load ends", { group: RESOURCES }),
   cpuRequest: quantity(`processor request${recorded}`, { group: RESOURCES }),
-  cpuLimit: quantity(`processor limit${recorded}`, { group: RESOURCES }),
+  cpuLimit: quantity("processor limit, from 100m; recorded only without a container engine", { group: RESOURCES }),
   warmupMemoryRequest: quantity(`memory request of the warm-up${recorded}`, { group: RESOURCES }),
   warmupMemoryLimit: quantity(`memory limit of the warm-up${recorded}`, { group: RESOURCES }),
   warmupCpuRequest: quantity(`processor request of the warm-up${recorded}`, { group: RESOURCES }),
@@ -52,8 +52,8 @@ export default defineCommand({
   description:
     "Queries are due at a fixed rate whatever the server does, and a latency counts from the time when its query was due. A process of the server sends them to " +
     "its query endpoint, with your permission to query; one benchmark runs at a time. Results are a file of JSON and a page: `svc benchmark download`. Values of " +
-    "personal features are never part of them. Without a container engine on the server, a limit of memory is applied to that process, and other resources are " +
-    "recorded, of which you are warned.",
+    "personal features are never part of them. Where the server has a container engine, limits of processors and memory put it into a container " +
+    "that keeps them; elsewhere a limit of memory is applied to the process. Other resources are recorded, of which you are warned.",
   examples: [
     "svc benchmark run --in user.id=1 --out user.score --qps 50 --duration 30s",
     {

@@ -6,6 +6,7 @@
  */
 
 import { didYouMean } from "../closest.ts";
+import { FollowedResources, MAX_ADDRESS, type ResourceChange } from "./followed-resources.ts";
 import {
   errorMessage,
   type Fields,
@@ -43,8 +44,8 @@ export interface Offer {
   readonly prompts: readonly Prompt[];
   /** Names that begin with a text, without regard to case. Throws ToolFailure. */
   readonly complete: (what: Completed, begun: string, signal: AbortSignal) => Promise<readonly string[]>;
-  /** A value whenever the list of resources has changed, until the signal is aborted. */
-  readonly resourceChanges: (signal: AbortSignal) => AsyncIterable<unknown>;
+  /** Changes of the list of resources and of those that are followed, until the signal says so. */
+  readonly resourceChanges: (followed: FollowedResources, signal: AbortSignal) => AsyncIterable<ResourceChange>;
   /** Told of errors that are faults of ours; returns what the caller is told. */
   readonly onFault: (error: unknown) => string;
 }
@@ -57,6 +58,8 @@ export interface Link {
   readonly notify?: (message: Fields) => void;
   /** Calls a function again and again until what it returns is called: signs of life. */
   readonly pulse?: (beat: () => void) => () => void;
+  /** What a client that began with a handshake follows; absent where nothing is kept of it. */
+  readonly followed?: FollowedResources;
 }
 
 /** An answer. */
@@ -97,8 +100,11 @@ export function wantsStream(value: unknown): boolean {
   return value.method === "tools/call" && progressToken(value.params) !== undefined;
 }
 
-/** What says that the list of resources has changed. */
-export const RESOURCES_CHANGED: Fields = { jsonrpc: "2.0", method: "notifications/resources/list_changed" };
+/** What says that resources have changed. */
+export function changeMessage(change: ResourceChange, meta?: Fields): Fields {
+  if (change === "list") return { jsonrpc: "2.0", method: "notifications/resources/list_changed", ...(meta && { params: meta }) };
+  return { jsonrpc: "2.0", method: "notifications/resources/updated", params: { ...meta, uri: change.uri } };
+}
 
 /**
  * The revision that a request itself states; undefined for the revisions that begin with a
@@ -198,7 +204,7 @@ function serverInfo({ version }: Offer): Fields {
   return { name: "svc", title: "svc, a feature platform", version };
 }
 
-const CAPABILITIES = { tools: {}, prompts: {}, resources: { listChanged: true }, completions: {} };
+const CAPABILITIES = { tools: {}, prompts: {}, resources: { listChanged: true, subscribe: true }, completions: {} };
 
 type Request = Extract<Incoming, { readonly kind: "request" }>;
 
@@ -230,6 +236,10 @@ async function resultOf(offer: Offer, { id, method, params }: Request, isStatele
       return { resourceTemplates: offer.resources.templates.map(({ completes: _, ...template }) => template) };
     case "resources/read":
       return readResource(offer, params, signal);
+    case "resources/subscribe":
+    case "resources/unsubscribe":
+      if (isStateless) break;
+      return subscription(offer, method === "resources/subscribe", params, link);
     case "subscriptions/listen":
       if (!isStateless) break;
       return listen(offer, id, params, link);
@@ -357,11 +367,35 @@ async function listen(offer: Offer, id: RpcId, { notifications: wanted }: Fields
   if (!isFields(wanted)) throw new RpcError(RPC_CODES.invalidParams, "A subscription says which notifications it is of.");
   if (!notify) throw new RpcError(RPC_CODES.invalidRequest, "A subscription is answered by a stream: send Accept: text/event-stream.");
   const meta = { _meta: { [SUBSCRIPTION_KEY]: id } };
-  const honored = wanted.resourcesListChanged === true ? { resourcesListChanged: true } : {};
+  const { resourcesListChanged, resourceSubscriptions = [] } = wanted;
+  if (!Array.isArray(resourceSubscriptions))
+    throw new RpcError(RPC_CODES.invalidParams, "resourceSubscriptions is a list of addresses of resources.");
+  const followed = new FollowedResources();
+  const found: unknown[] = [];
+  for (const uri of new Set<unknown>(resourceSubscriptions))
+    if (await inProtocol(() => followed.add(offer.resources, uri, signal))) found.push(uri);
+  const honored = {
+    ...(resourcesListChanged === true && { resourcesListChanged }),
+    ...(found.length > 0 && { resourceSubscriptions: found }),
+  };
   notify({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params: { ...meta, notifications: honored } });
-  if ("resourcesListChanged" in honored)
-    for await (const _ of offer.resourceChanges(signal)) notify({ ...RESOURCES_CHANGED, params: meta });
+  if (Object.keys(honored).length > 0)
+    for await (const change of offer.resourceChanges(followed, signal))
+      if (change !== "list" || resourcesListChanged === true) notify(changeMessage(change, meta));
   return meta;
+}
+
+/** Begins or ends to follow a resource, for a client that began with a handshake. */
+async function subscription(offer: Offer, begins: boolean, { uri }: Fields, { followed, signal }: Link): Promise<Fields> {
+  if (!followed)
+    throw new RpcError(RPC_CODES.invalidRequest, "A subscription is one of a session: send the Mcp-Session-Id of the handshake.");
+  if (!begins) followed.remove(uri);
+  else if (!(await inProtocol(() => followed.add(offer.resources, uri, signal)))) throw noResource();
+  return {};
+}
+
+function noResource(): RpcError {
+  return new RpcError(RPC_CODES.invalidParams, "There is no such resource.");
 }
 
 function failureWords(error: unknown, tool: string): string | undefined {
@@ -370,8 +404,9 @@ function failureWords(error: unknown, tool: string): string | undefined {
 }
 
 async function readResource(offer: Offer, { uri }: Fields, signal: AbortSignal): Promise<Fields> {
-  const found = typeof uri === "string" && uri.length <= 1_000 ? await inProtocol(() => offer.resources.read(uri, signal)) : undefined;
-  if (!found) throw new RpcError(RPC_CODES.invalidParams, "There is no such resource.");
+  const found =
+    typeof uri === "string" && uri.length <= MAX_ADDRESS ? await inProtocol(() => offer.resources.read(uri, signal)) : undefined;
+  if (!found) throw noResource();
   return { contents: [{ uri, mimeType: found.mimeType, text: answerText(found.text) }] };
 }
 

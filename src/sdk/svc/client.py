@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union, overload
 
 from ._client.blocking import Blocking
-from ._client.calls import Calls, Feature, Inputs, OnlineQueryContext, QueryOptions, Times
+from ._client.calls import Calls, Feature, Inputs, OnlineQuery, OnlineQueryContext, QueryOptions, Times
 from ._client.check import Tolerance, checked, expected_outputs
 from ._client.config import ConfigError
 from ._client.dataset import Dataset, DatasetRevision
@@ -59,6 +59,7 @@ __all__ = [
     "FunctionFailed",
     "OfflineQuery",
     "OfflineQueryFailed",
+    "OnlineQuery",
     "OnlineQueryContext",
     "QueryError",
     "QueryMeta",
@@ -208,6 +209,16 @@ class SvcClient:
             include_meta=include_meta,
         )
         return self._run(self._calls.query(input, output, options))
+
+    def query_multi(self, queries: Sequence[OnlineQuery]) -> list[Union[QueryResult, QueryError]]:
+        """Asks several queries in one request, which may be of different classes:
+        ``query_multi([OnlineQuery({User.id: 1}, [User.name]), OnlineQuery({Team.id: 2}, [Team.size])])``.
+
+        Returns what each came to, in their order: the result that `query` would return, or the
+        QueryError that it would raise. Raises QueryError when they are refused together, as more
+        than 100 are, and other ClientErrors when there is no answer.
+        """
+        return self._run(self._calls.query_multi(queries))
 
     def query_bulk(
         self,

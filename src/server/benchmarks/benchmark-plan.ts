@@ -50,6 +50,8 @@ const MAX_NAMES = 1_000;
 const MAX_TEXT = 1_000;
 /** Least memory of a load generator: the runtime alone takes most of it. */
 const LEAST_MEMORY = 256 * 1024 * 1024;
+/** Least processors of a load generator: beneath, it would measure itself. */
+const LEAST_CPUS = 0.1;
 /** Most memory of a load generator, and what it has without a limit. */
 export const MOST_MEMORY = 2 * 1024 * 1024 * 1024;
 
@@ -83,6 +85,7 @@ export function checkPlan(plan: BenchmarkPlan): void {
   for (const { cpuLimit, cpuRequest, memoryLimit, memoryRequest } of [plan.resources, plan.warmupResources])
     for (const text of [cpuLimit, cpuRequest, memoryLimit, memoryRequest])
       if (text !== "" && quantityValue(text) === undefined) refuse(`'${text.slice(0, 50)}' is no quantity such as 500m or 1Gi.`);
+  if ((cpuLimitOf(plan) ?? LEAST_CPUS) < LEAST_CPUS) refuse("The limit of processors of a load generator is at least 100m.");
   const memory = memoryLimitOf(plan);
   if (memory < LEAST_MEMORY || memory > MOST_MEMORY) refuse("The limit of memory of a load generator is from 256Mi to 2Gi.");
 }
@@ -92,15 +95,29 @@ export function memoryLimitOf({ resources: { memoryLimit } }: Pick<BenchmarkPlan
   return memoryLimit === "" ? MOST_MEMORY : (quantityValue(memoryLimit) ?? 0);
 }
 
-/** What a plan asks for and this server does not do, in sentences. */
-export function warningsOf({ image, nodePool, resources, warmupResources }: BenchmarkPlan): string[] {
+/** Processors that the load generator may use; undefined = all. */
+export function cpuLimitOf({ resources: { cpuLimit } }: Pick<BenchmarkPlan, "resources">): number | undefined {
+  return cpuLimit === "" ? undefined : quantityValue(cpuLimit);
+}
+
+/** Whether a plan limits the load generator, which then runs in a container where it can. */
+export function hasLimits({ resources: { cpuLimit, memoryLimit } }: Pick<BenchmarkPlan, "resources">): boolean {
+  return cpuLimit !== "" || memoryLimit !== "";
+}
+
+/**
+ * What a plan asks for and this server does not do, in sentences.
+ * @param isContained whether a load generator with limits runs in a container
+ */
+export function warningsOf({ image, nodePool, resources, warmupResources }: BenchmarkPlan, isContained: boolean): string[] {
   const { cpuLimit, cpuRequest, memoryRequest } = resources;
   const why = "this server has no container engine, so the load generator is a process of its own";
-  const recorded = (what: string): string => `${what} was recorded and does nothing: ${why}.`;
+  const because = (reason: string) => (what: string) => `${what} was recorded and does nothing: ${reason}.`;
+  const recorded = because(isContained ? "the load generator is a program of this server, on its own machine" : why);
   return [
     ...(image === "" ? [] : [recorded(`The image ${image}`)]),
     ...(nodePool === "" ? [] : [recorded(`The node pool ${nodePool}`)]),
-    ...(cpuLimit === "" ? [] : [recorded(`The limit of ${cpuLimit} processors`)]),
+    ...(cpuLimit === "" || isContained ? [] : [recorded(`The limit of ${cpuLimit} processors`)]),
     ...(cpuRequest === "" ? [] : [recorded(`The request of ${cpuRequest} processors`)]),
     ...(memoryRequest === "" ? [] : [recorded(`The request of ${memoryRequest} of memory`)]),
     ...(Object.values(warmupResources).every((text) => text === "")

@@ -27,6 +27,7 @@ import type { NewJob } from "../stores/metadata/jobs.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { type BenchmarkPlan, checkPlan, warningsOf } from "./benchmark-plan.ts";
 import { type Benchmark, type BenchmarkRecord, createBenchmarkRecords, hasEnded } from "./benchmark-records.ts";
+import { isOneFile } from "./contained-generator.ts";
 import { checkFeature, checkInputRevision, type FeaturesByName, inputDataset, valuesOf } from "./input-rows.ts";
 import { otherAddress } from "./query-address.ts";
 import { readWindows } from "./result-file.ts";
@@ -162,7 +163,13 @@ export function createBenchmarks(options: BenchmarksOptions): Benchmarks {
       if (plan.queryHost !== "") await otherAddress(plan.queryHost, options.allowed, options.resolve);
       const id = newId("bench", clock.now());
       const record: BenchmarkRecord = {
-        ...{ plan, deploymentId, branch, isNamed: target.deploymentId !== "", warnings: warningsOf(plan) },
+        ...{
+          plan,
+          deploymentId,
+          branch,
+          isNamed: target.deploymentId !== "",
+          warnings: warningsOf(plan, isOneFile() && options.engine() !== undefined),
+        },
         ...{ inputNames: given.map(([name]) => name), inputRevisionId: revision?.id ?? "", environmentName: environment.name },
         ...{ state: "waiting", progress: "waiting", error: "" },
       };

@@ -3,10 +3,12 @@
  * the next row of the inputs. It is a child of the server, which asks it how far it is.
  */
 
-import { readFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { LatencyHistogram } from "../../domain/latency-histogram.ts";
 import { windowsOf } from "../../domain/load/comparison.ts";
 import { type LoadSample, runLoad, SYSTEM_LOAD_CLOCK } from "../../domain/load/open-loop.ts";
+import { type ThrownError, thrownForm } from "../thread/rpc.ts";
 import { serveProcess } from "../thread/serve-process.ts";
 import type { BenchmarkPlan } from "./benchmark-plan.ts";
 import { createPayloadFilter } from "./payload-filter.ts";
@@ -70,6 +72,34 @@ const MAX_SAMPLES = 200;
 const MAX_SAMPLE = 16 * 1024;
 const MAX_REASON = 1_000;
 const HISTOGRAM_BINS = 16;
+
+/** Files of a generator that has no streams to its server: what it is told, and what it says. */
+export const LOAD_FILES = { settings: "settings.json", status: "status.json", end: "end.json" } as const;
+
+/** What such a generator says at its end. */
+export type LoadEnd = { readonly measure: BenchmarkMeasure } | { readonly thrown: ThrownError };
+
+/** Milliseconds between two words of such a generator. */
+const STATUS_MS = 1_000;
+
+/** Makes the load that the settings in a folder ask for, and says there how far it is. */
+export async function makeLoadIn(folder: string): Promise<void> {
+  const say = async (name: string, said: LoadStatus | LoadEnd): Promise<void> => {
+    // Whoever reads it reads all of it.
+    await writeFile(join(folder, `${name}.new`), JSON.stringify(said));
+    await rename(join(folder, `${name}.new`), join(folder, name));
+  };
+  let timer: Timer | undefined;
+  try {
+    const generator = await createLoadGenerator(JSON.parse(await readFile(join(folder, LOAD_FILES.settings), "utf8")) as LoadSettings);
+    timer = setInterval(() => void say(LOAD_FILES.status, generator.status()).catch(() => undefined), STATUS_MS);
+    await say(LOAD_FILES.end, { measure: await generator.run() });
+  } catch (error) {
+    await say(LOAD_FILES.end, { thrown: thrownForm(error) });
+  } finally {
+    clearInterval(timer);
+  }
+}
 
 /** Serves until the server closes stdin. */
 export function serveLoadGenerator(): Promise<void> {

@@ -12,6 +12,7 @@ import type { JsonObject } from "../../domain/json-value.ts";
 import { type Caller, TOKEN_LIFETIME_S, type Tokens } from "../access/tokens.ts";
 import type { RevisionMaker } from "../datasets/revisions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
+import type { ContainerEngine } from "../engines/container-engine.ts";
 import type { Bus } from "../jobs/bus.ts";
 import { noteChange } from "../jobs/changes.ts";
 import { JobFailed, type JobHandler } from "../jobs/runner.ts";
@@ -20,8 +21,9 @@ import type { TableEngine } from "../tables/engine.ts";
 import { ChildEnded, ChildProcess } from "../thread/child-process.ts";
 import { ownProgram } from "../thread/own-program.ts";
 import type { Resolve } from "../webhooks/send.ts";
-import { memoryLimitOf } from "./benchmark-plan.ts";
+import { cpuLimitOf, hasLimits, memoryLimitOf } from "./benchmark-plan.ts";
 import type { Benchmark, BenchmarkRecord, BenchmarkRecords } from "./benchmark-records.ts";
+import { generateInContainer, isOneFile } from "./contained-generator.ts";
 import { writeRows } from "./input-rows.ts";
 import { GENERATOR_VERB, type LoadGenerator, type LoadSettings, type LoadStatus } from "./load-generator.ts";
 import { otherAddress, ownAddress, type QueryAddress } from "./query-address.ts";
@@ -45,6 +47,8 @@ export interface RunHandlerOptions {
   /** Folder for the folders of runs. */
   readonly folder: string;
   readonly version: string;
+  /** The container engine of this machine; undefined when there is none. */
+  readonly engine: () => ContainerEngine | undefined;
   readonly bus: Bus;
   readonly now: () => number;
 }
@@ -146,11 +150,22 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
 
   const generate = async (
     settings: LoadSettings,
-    { plan }: Benchmark,
+    { id, plan }: Benchmark,
     own: string,
     onStatus: (status: LoadStatus) => Promise<unknown>,
     signal: AbortSignal,
   ): Promise<BenchmarkMeasure> => {
+    const engine = hasLimits(plan) && isOneFile() ? options.engine() : undefined;
+    if (engine) {
+      const limits = { cpus: cpuLimitOf(plan), memoryBytes: memoryLimitOf(plan) };
+      let noted = 0;
+      const note = async (status: LoadStatus): Promise<void> => {
+        if (now() - noted < NOTE_MS) return;
+        await onStatus(status);
+        noted = now();
+      };
+      return generateInContainer(engine, { id, own, folder, settings, limits }, note, signal);
+    }
     const residentBytes = memoryLimitOf(plan);
     const child = new ChildProcess<LoadGenerator, LoadSettings>({
       name: "the load generator",

@@ -746,11 +746,13 @@ export async function openParts({
   });
   let ownUrl = "";
   const benchmarks = once(async () => {
-    const [{ createBenchmarks }, { createTokens }, { ALLOW_VARIABLE, readAllowedNetworks }] = await Promise.all([
-      import("../benchmarks/benchmarks.ts"),
-      import("../access/tokens.ts"),
-      import("../webhooks/address-guard.ts"),
-    ]);
+    const [{ createBenchmarks }, { engineAddress, findEngine }, { createTokens }, { ALLOW_VARIABLE, readAllowedNetworks }] =
+      await Promise.all([
+        import("../benchmarks/benchmarks.ts"),
+        import("../engines/find-engine.ts"),
+        import("../access/tokens.ts"),
+        import("../webhooks/address-guard.ts"),
+      ]);
     const folder = directory.file(join("tmp", "benchmarks"));
     await rm(folder, { recursive: true, force: true });
     return createBenchmarks({
@@ -761,6 +763,7 @@ export async function openParts({
       tokens: createTokens({ keys: serverKeys().tokens, clock }),
       url: () => ownUrl,
       allowed: readAllowedNetworks(env[ALLOW_VARIABLE]),
+      engine: () => (engineAddress(env, env.HOME ?? home)?.kind === "socket" ? findEngine(env, env.HOME ?? home) : undefined),
     });
   });
   const shells = once(async () => {

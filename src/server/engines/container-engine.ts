@@ -23,6 +23,8 @@ export interface NewContainer {
   readonly memoryBytes: number | undefined;
   /** Whether it has a network. */
   readonly hasNetwork: boolean;
+  /** Whether it shares this machine's network: for programs of the platform alone. */
+  readonly isOnHost?: boolean;
   /** Port that this server is to reach; undefined = none. */
   readonly port: number | undefined;
   readonly mounts: readonly { readonly source: string; readonly path: string; readonly isReadOnly?: boolean }[];
@@ -184,6 +186,8 @@ export interface ContainerEngine {
   create(container: NewContainer, signal: AbortSignal): Promise<string>;
   /** Resolves once it runs, or has run; rejects when it cannot, and leaves it to be removed. */
   start(id: string): Promise<void>;
+  /** Has an image of this name without files: a container of it has its mounts alone. */
+  makeEmptyImage(name: string, signal: AbortSignal): Promise<void>;
   /** Undefined when there is none. */
   inspect(id: string): Promise<EngineContainer | undefined>;
   /** All containers with a label of this value, running or not. */

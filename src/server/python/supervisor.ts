@@ -103,24 +103,29 @@ export class Supervisor implements PythonPool {
     if (refusal !== undefined) return Promise.resolve(failedResult(call, ErrorCode.RESOLVER_FAILED, refusal));
     if (this.slots.size + this.replacing < this.size) this.replace(0);
     const limitMs = call.deadlineMs > 0 ? call.deadlineMs : this.options.defaultTimeoutMs;
+    const { signal } = call;
     return new Promise((resolve) => {
+      const leave = () => this.endNow(pending);
       const pending: Pending = {
         id: 0,
         call,
         isAsync: this.loaded.get(call.resolver)?.isAsync ?? false,
         limitMs,
         deadline: performance.now() + limitMs,
-        resolve,
+        resolve: (result) => {
+          signal?.removeEventListener("abort", leave);
+          resolve(result);
+        },
         settled: false,
         recalled: false,
         killAt: Number.POSITIVE_INFINITY,
       };
       this.wakeBy(pending.deadline);
-      call.signal?.addEventListener("abort", () => this.endNow(pending), { once: true });
+      signal?.addEventListener("abort", leave, { once: true });
       const slot = this.waiting.length > 0 && !pending.isAsync ? undefined : this.slotFor(pending);
       if (slot) this.send(slot, pending);
       else this.waiting.push(pending);
-      if (call.signal?.aborted) this.endNow(pending);
+      if (signal?.aborted) this.endNow(pending);
     });
   }
 

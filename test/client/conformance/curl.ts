@@ -27,7 +27,7 @@ export async function runByCurl(table: readonly Request[], address: Address, fol
   return outcomes;
 }
 
-const PATHS = { query: "/v1/query/online", bulk: "/v1/query/bulk", upload: "/v1/features/upload" } as const;
+const PATHS = { query: "/v1/query/online", bulk: "/v1/query/bulk", upload: "/v1/features/upload", multi: "/v1/query/multi" } as const;
 
 async function outcomeOf(request: Request, { clientId, url }: Address, token: string, folder: string): Promise<Outcome> {
   const { call, client = {} } = request;
@@ -42,6 +42,15 @@ async function outcomeOf(request: Request, { clientId, url }: Address, token: st
   const received = await send(`${client.api_server ?? url}${PATHS[call]}`, bodyOf(request), headers, folder);
   if (!received) return { refused: "unreachable" };
   const { body, status } = received;
+  if (call === "multi" && status === 200)
+    return {
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      outcomes: body.outcomes.map((outcome: any) => outcomeIn({ status: outcome.code === undefined ? 200 : 400, body: outcome }, "query")),
+    };
+  return outcomeIn(received, call);
+}
+
+function outcomeIn({ body, status }: Received, call: Request["call"]): Outcome {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   const errors = (body.errors ?? []).map(({ exception, ...error }: any) => ({ ...error, ...(exception && { kind: exception.kind }) }));
   if (status !== 200) return { refused: status === 401 ? "authentication" : "query", errors };
@@ -65,7 +74,8 @@ function plain(value: unknown): unknown {
   return Object.is(value, -0) ? "-0" : value;
 }
 
-function bodyOf({ call, client, dry_run, inputs, options = {}, outputs = [] }: Request): string {
+function bodyOf({ call, client, dry_run, inputs, options = {}, outputs = [], queries = [] }: Request): string {
+  if (call === "multi") return `{"queries":[${queries.map(bodyOf).join(",")}]}`;
   const columns = `{${Object.entries(inputs)
     .map(([name, value]) => `${JSON.stringify(name)}:${apiText(value)}`)
     .join(",")}}`;

@@ -33,12 +33,14 @@ export interface ClientOptions {
 /** A request of the table. */
 export interface Request {
   readonly name: string;
-  readonly call: "query" | "bulk" | "upload";
+  readonly call: "query" | "bulk" | "upload" | "multi";
   readonly client?: ClientOptions;
   /** Of a query values, of the others lists of them. */
   readonly inputs: Readonly<Record<string, Value>>;
   readonly outputs?: readonly string[];
   readonly options?: Options;
+  /** Of several queries that go together. */
+  readonly queries?: readonly Request[];
   /** Of an upload. */
   readonly dry_run?: boolean;
   readonly expect: Expected;
@@ -71,6 +73,8 @@ export interface Expected {
   readonly traced?: boolean;
   /** Rows of an upload, and values for each store. */
   readonly stored?: readonly [rows: number, online: number, offline: number];
+  /** Of several queries, in their order. */
+  readonly outcomes?: readonly Expected[];
   /** It is refused as a whole: by its errors, for its credentials, or because nobody is there. */
   readonly refused?: "query" | "authentication" | "unreachable";
 }
@@ -480,6 +484,25 @@ export function requests(base: number): Request[] {
     inputs: { "user.id": [int(1)], "user.points": [int(1)], "user.pts": [int(5)] },
     expect: refused("PARSE_FAILED", "no such feature"),
   });
+  const together = (name: string, queries: readonly Request[], expect: Expected = { outcomes: queries.map((one) => one.expect) }) =>
+    void table.push({ name, call: "multi", inputs: {}, queries, expect });
+  const named = (...names: readonly string[]) => names.map((name) => table.find((one) => one.name === name) as Request);
+  together("several queries", [
+    ...named(
+      "one feature",
+      "rows of a has-many relation",
+      "a path through a has-one relation",
+      "the integer 9223372036854775807, there and back",
+    ),
+    ...named("tags and the query's context", "a time with microseconds", "no outputs: the class of the input", "a trace"),
+  ]);
+  together("queries that fail among others", [
+    ...named("an unknown output", "an exception beside a value", "an unknown version of a named query", "one feature", "nothing"),
+  ]);
+  together("one query", named("a named query"));
+  const bounds = refused("PARSE_FAILED", "1 to 100");
+  together("no queries", [], bounds);
+  together("more queries than go together", Array<readonly Request[]>(101).fill(named("one feature")).flat(), bounds);
   return table;
 }
 
@@ -501,5 +524,6 @@ export interface Outcome {
   readonly explained?: boolean;
   readonly traced?: boolean;
   readonly stored?: readonly number[];
+  readonly outcomes?: readonly Outcome[];
   readonly refused?: string;
 }

@@ -1,6 +1,7 @@
 /** The Model Context Protocol, message by message. What the official client does is in test/binary/mcp.test.ts. */
 
 import { describe, expect, test } from "bun:test";
+import { FollowedResources } from "../../../src/domain/mcp/followed-resources.ts";
 import type { Fields } from "../../../src/domain/mcp/json-rpc.ts";
 import { bool, choice, int, object, text, texts } from "../../../src/domain/mcp/parameter.ts";
 import { answerMessage, headerMismatch, type Offer, wantsStream } from "../../../src/domain/mcp/protocol.ts";
@@ -8,6 +9,9 @@ import { answerText, defineTool, MAX_ANSWER, ToolFailure } from "../../../src/do
 import { isPending } from "../../harness/eventually.ts";
 
 const faults: unknown[] = [];
+/** What the resource `svc://fruit` says. */
+let fruit = "apple";
+
 const offer: Offer = {
   version: "v1.2.3",
   instructions: "Use the tools.",
@@ -55,7 +59,12 @@ const offer: Offer = {
         completes: "class",
       },
     ],
-    read: async (uri) => (uri === "svc://page" ? { mimeType: "text/markdown", text: "# Page" } : undefined),
+    read: async (uri) => {
+      if (uri === "svc://secret") throw new ToolFailure("You may not read it.");
+      return /^svc:\/\/(?:page|fruit|\d+)$/.test(uri)
+        ? { mimeType: "text/markdown", text: uri === "svc://fruit" ? fruit : "# Page" }
+        : undefined;
+    },
   },
   prompts: [
     {
@@ -70,9 +79,11 @@ const offer: Offer = {
     },
   ],
   complete: async (what, begun) => Array.from({ length: 150 }, (_, at) => `${what}-${at}`).filter((name) => name.startsWith(begun)),
-  async *resourceChanges() {
-    yield 1;
-    yield 2;
+  async *resourceChanges(followed, signal) {
+    yield "list";
+    fruit = "pear";
+    for (const uri of await followed.changed(offer.resources, signal)) yield { uri };
+    yield "list";
   },
   onFault(error) {
     faults.push(error);
@@ -290,9 +301,47 @@ describe("what is sent ahead of an answer", () => {
     expect(sent).toEqual([acknowledged({ resourcesListChanged: true }), changed, changed]);
     expect(last?.result).toMatchObject({ resultType: "complete", ...meta });
     expect((await listened(subscribe({ toolsListChanged: true }))).sent).toEqual([acknowledged({})]);
+    fruit = "apple";
+    const uris = ["svc://page", "svc://fruit", "svc://fruit", "svc://nope", 7, `svc://${"x".repeat(2000)}`];
+    expect((await listened(subscribe({ resourceSubscriptions: uris }))).sent).toEqual([
+      acknowledged({ resourceSubscriptions: ["svc://page", "svc://fruit"] }),
+      { jsonrpc: "2.0", method: "notifications/resources/updated", params: { ...meta, uri: "svc://fruit" } },
+    ]);
+    const many = Array.from({ length: 51 }, (_, at) => `svc://${at}`);
+    for (const [given, said] of [
+      ["svc://fruit", "is a list"],
+      [many, "50 subscriptions of resources, which is the most"],
+      [["svc://secret"], "You may not read it."],
+    ] as const)
+      expect((await listened(subscribe({ resourceSubscriptions: given }))).answer?.error).toMatchObject({
+        message: expect.stringContaining(said),
+      });
     expect((await listened(subscribe("all"))).answer?.error).toMatchObject({ code: -32602 });
     expect(await refused(subscribe({}))).toEqual([-32600, 200]);
     expect(wantsStream(subscribe({}))).toBe(true);
+  });
+
+  test("changes of resources that a session follows, until it does no more", async () => {
+    const followed = new FollowedResources();
+    const { signal } = new AbortController();
+    const say = async (method: string, uri: unknown) =>
+      (await answerMessage(offer, request(method, { uri }), { signal, followed }))?.message;
+    const changed = () => followed.changed(offer.resources, signal);
+    fruit = "apple";
+    for (const uri of ["svc://fruit", "svc://page", "svc://fruit"])
+      expect(await say("resources/subscribe", uri)).toMatchObject({ result: {} });
+    expect(await changed()).toEqual([]);
+    fruit = "pear";
+    expect([await changed(), await changed()]).toEqual([["svc://fruit"], []]);
+    expect(await say("resources/subscribe", "svc://nope")).toMatchObject({ error: { message: "There is no such resource." } });
+    expect(await say("resources/subscribe", "svc://secret")).toMatchObject({ error: { message: "You may not read it." } });
+    expect(await say("resources/unsubscribe", "svc://fruit")).toMatchObject({ result: {} });
+    fruit = "fig";
+    expect(await changed()).toEqual([]);
+    expect((await answerMessage(offer, request("resources/subscribe", { uri: "svc://page" }), { signal }))?.message).toMatchObject({
+      error: { message: expect.stringContaining("Mcp-Session-Id") },
+    });
+    expect(await refused(stateless("resources/subscribe", { uri: "svc://page" }))).toEqual([-32601, 404]);
   });
 
   test("nothing once the call was cancelled, whatever its tool does", async () => {

@@ -103,6 +103,7 @@ describe("a plan", () => {
     ["of a strange share", { dataSampleRate: 1.5 }, "from 0 to 1"],
     ["that trusts this server", { insecure: true }, "another address"],
     ["of no quantity", { resources: { ...NONE, cpuLimit: "much" } }, "no quantity"],
+    ["of too little processor", { resources: { ...NONE, cpuLimit: "50m" } }, "at least 100m"],
     ["of too little memory", { resources: { ...NONE, memoryLimit: "64Mi" } }, "256Mi to 2Gi"],
   ])("%s is refused", (_name, change, says) => {
     expect(() => checkPlan({ ...PLAN, ...change })).toThrow(says);
@@ -110,10 +111,16 @@ describe("a plan", () => {
 
   test("what does nothing is warned about, and a limit of memory is not", () => {
     expect(() => checkPlan(PLAN)).not.toThrow();
-    expect(warningsOf(PLAN)).toEqual([]);
+    expect([warningsOf(PLAN, false), warningsOf(PLAN, true)]).toEqual([[], []]);
     const resources = { memoryRequest: "1Gi", memoryLimit: "512Mi", cpuRequest: "1", cpuLimit: "500m" };
-    const warnings = warningsOf({ ...PLAN, image: "runner:1", nodePool: "big", resources, warmupResources: resources });
+    const asked = { ...PLAN, image: "runner:1", nodePool: "big", resources, warmupResources: resources };
+    const warnings = warningsOf(asked, false);
     expect(warnings).toHaveLength(6);
+    const contained = warningsOf(asked, true);
+    expect(contained.map((warning) => warning.split(" was ")[0])).toEqual([
+      ...["The image runner:1", "The node pool big", "The request of 1 processors", "The request of 1Gi of memory"],
+      expect.stringContaining("warm-up"),
+    ]);
     expect(warnings.every((warning) => / nothing[:.]/.test(warning))).toBe(true);
     expect(memoryLimitOf({ resources })).toBe(512 * 1024 * 1024);
   });

@@ -356,6 +356,7 @@ describe("a container", () => {
     const elsewhere = engineOf({ volumes: { claim: "c", folder: "/srv/a" } });
     expect(await words({ mounts: [{ source: "/srv/ab/c", path: "/b" }] }, elsewhere)).toContain("are not in /srv/a");
     expect(await words({ isRestricted: true })).toContain("no container a kernel of its own");
+    expect(await words({ isOnHost: true })).toContain("does not share the network");
     expect(await words({ user: "nobody" })).toContain("'nobody' is none");
     expect((await refused(engine.fetchImage("i", signal))).message).toContain("builds no images");
     expect(fake.names("pods")).toEqual([]);

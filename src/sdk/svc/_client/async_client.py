@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union, overload
 
 from .asynchronous import Asynchronous
-from .calls import Calls, Feature, Inputs, OnlineQueryContext, QueryOptions, Times
+from .calls import Calls, Feature, Inputs, OnlineQuery, OnlineQueryContext, QueryOptions, Times
 from .check import Tolerance, checked, expected_outputs
 from .dataset import DatasetFacts, RevisionFacts
 from .functions import Arguments, CallState, FunctionCallFacts
 from .offline import OfflineQueryFacts, OfflineQueryState
-from .result import BulkQueryResult, QueryResult
+from .result import BulkQueryResult, QueryError, QueryResult
 from .runs import RunFacts, RunState
 from .upload import UploadResult
 
@@ -261,6 +261,10 @@ class AsyncSvcClient:
             include_meta=include_meta,
         )
         return await self._run(self._calls.query(input, output, options))
+
+    async def query_multi(self, queries: Sequence[OnlineQuery]) -> list[Union[QueryResult, QueryError]]:
+        """`SvcClient.query_multi`, awaited."""
+        return await self._run(self._calls.query_multi(queries))
 
     async def query_bulk(
         self,

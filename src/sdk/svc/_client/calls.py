@@ -20,7 +20,7 @@ from .errors import ClientError, UnexpectedAnswer, with_hint
 from .frames import columns_of_table, plain_column
 from .functions import Arguments, CallState, call_function, find_call, submit_call
 from .offline import OfflineQueryState, begin
-from .result import BulkQueryResult, QueryError, QueryResult, bulk_result, error_of, query_result
+from .result import BulkQueryResult, QueryError, QueryResult, bulk_result, error_of, outcome_of, query_result
 from .retries import Retries
 from .runs import RunState, find, trigger
 from .session import Answer, Call, Session
@@ -64,6 +64,23 @@ class QueryOptions:
     include_meta: bool = False
 
 
+@dataclass(frozen=True)
+class _Asked:
+    input: Optional[Inputs] = None
+    output: Sequence[Feature] = ()
+
+
+@dataclass(frozen=True)
+class OnlineQuery(QueryOptions, _Asked):
+    """One of several queries that are sent together, with the arguments of `SvcClient.query`:
+    ``OnlineQuery({User.id: 1}, [User.name], tags=["fast"])``. Its input is one row.
+    """
+
+
+#: What one of several queries came to: a result, or why it was refused.
+Outcome = Union[QueryResult, QueryError]
+
+
 class Calls:
     """The calls of one client, whose settings are found as `SvcClient` says. Raises ConfigError and
     ValueError.
@@ -102,6 +119,24 @@ class Calls:
         given = dict(_row(input) if input is not None else {})
         answer = yield from self._post("/v1/query/online", self._body(given, output, options), options.context)
         return query_result(answer, classes_in([*given, *_listed(output, "output")]))
+
+    def query_multi(self, queries: Sequence[OnlineQuery]) -> Steps[list[Outcome]]:
+        """`SvcClient.query_multi`."""
+        bodies, classes = [], []
+        for at, query in enumerate(queries):
+            if not isinstance(query, OnlineQuery):
+                raise TypeError(f"query_multi takes a list of OnlineQuery, such as OnlineQuery({{User.id: 1}}, [User.name]); item {at} is {query!r}")
+            given = dict(_row(query.input) if query.input is not None else {})
+            body = self._body(given, query.output, query)
+            if query.context is not None and query.context.environment is not None:
+                body["context"] = {**body.get("context", {}), "environment": query.context.environment}
+            bodies.append(body)
+            classes.append(classes_in([*given, *_listed(query.output, "output")]))
+        answer = yield from self._post("/v1/query/multi", {"queries": bodies}, None)
+        outcomes = answer.get("outcomes")
+        if not isinstance(outcomes, list) or len(outcomes) != len(bodies):
+            raise UnexpectedAnswer(f"the server answered {len(bodies)} queries with {outcomes!r:.100}")
+        return [outcome_of(outcome, known) for outcome, known in zip(outcomes, classes)]
 
     def query_bulk(self, input: Any, output: Sequence[Feature], options: QueryOptions) -> Steps[BulkQueryResult]:
         """`SvcClient.query_bulk`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Union
 
 from .._model.feature_class import FeatureClass
 from .._surface.names import did_you_mean
@@ -289,6 +289,13 @@ def query_result(body: Mapping[str, Any], known: Mapping[str, FeatureClass]) -> 
         [error_of(error) for error in body.get("errors") or ()],
         meta,
     )
+
+
+def outcome_of(body: Mapping[str, Any], known: Mapping[str, FeatureClass]) -> Union[QueryResult, QueryError]:
+    """What one of the queries of ``/v1/query/multi`` came to."""
+    if "code" not in body:
+        return query_result(body, known)
+    return QueryError([error_of(error) for error in body.get("errors") or ()], 400)
 
 
 def _feature_result(json: Mapping[str, Any], known: Mapping[str, FeatureClass], types: Mapping[str, Any]) -> FeatureResult:

@@ -72,6 +72,7 @@ PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
     "Now": (_ROOT, _FEATURES),
     "OfflineQuery": (_CLIENT, _ROOT),
     "OfflineQueryFailed": (_CLIENT, _ROOT),
+    "OnlineQuery": (_CLIENT, _ROOT),
     "OnlineQueryContext": (_CLIENT, _ROOT),
     "PostgreSQLSource": (_SQL, _SOURCES, _ROOT),
     "Primary": (_FEATURES, _ROOT),

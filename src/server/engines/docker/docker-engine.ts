@@ -111,7 +111,21 @@ export function createDockerEngine(path: string): ContainerEngine {
 
 /** The body that makes a container. */
 function creationOf(container: NewContainer): JsonObject {
-  const { arguments: args, cpus, entrypoint, env, hasNetwork, image, isRestricted, labels, memoryBytes, mounts, port, user } = container;
+  const {
+    arguments: args,
+    cpus,
+    entrypoint,
+    env,
+    hasNetwork,
+    image,
+    isOnHost = false,
+    isRestricted,
+    labels,
+    memoryBytes,
+    mounts,
+    port,
+    user,
+  } = container;
   const exposed = port === undefined ? undefined : `${port}/tcp`;
   return {
     Image: image,
@@ -125,7 +139,7 @@ function creationOf(container: NewContainer): JsonObject {
       ...(memoryBytes !== undefined && { Memory: memoryBytes, MemorySwap: memoryBytes }),
       ...(cpus !== undefined && { NanoCpus: Math.round(cpus * 1e9) }),
       ...{ PidsLimit: MOST_PROCESSES, CapDrop: DROPPED, SecurityOpt: ["no-new-privileges"] },
-      ...(hasNetwork ? {} : { NetworkMode: "none" }),
+      ...(hasNetwork ? isOnHost && { NetworkMode: "host" } : { NetworkMode: "none" }),
       ...(exposed !== undefined && { PortBindings: { [exposed]: [{ HostIp: LOOPBACK, HostPort: "" }] } }),
       Binds: mounts.map(({ isReadOnly, path, source }) => `${source}:${path}${isReadOnly ? ":ro" : ""}`),
       ...(isRestricted && { Runtime: GVISOR }),

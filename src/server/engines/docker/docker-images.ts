@@ -20,7 +20,7 @@ const COMMIT_MS = 1_800_000;
 /** What an engine does with images. */
 export function dockerImages(
   api: DockerApi,
-): Pick<ContainerEngine, "build" | "commit" | "fetchImage" | "image" | "images" | "removeImage"> {
+): Pick<ContainerEngine, "build" | "commit" | "fetchImage" | "image" | "images" | "makeEmptyImage" | "removeImage"> {
   const of = (name: string): string => `/images/${encodeURIComponent(name)}`;
   const image = async (name: string): Promise<EngineImage | undefined> => {
     const found = await unlessGone(api.json(`${of(name)}/json`));
@@ -69,6 +69,19 @@ export function dockerImages(
       const listed = (await api.json("/images/json", { query: { filters } })) as unknown as readonly JsonObject[];
       const found = await Promise.all(listed.map(({ Id }) => image(String(Id))));
       return found.filter((one) => one !== undefined);
+    },
+
+    async makeEmptyImage(name, signal) {
+      const query = { fromSrc: "-", repo: name };
+      const said = await api.text("/images/create", {
+        method: "POST",
+        query,
+        body: new Uint8Array(TAR_END),
+        contentType: "application/x-tar",
+        signal,
+      });
+      const fault = faultIn(said);
+      if (fault !== undefined) throw new Failure("unavailable", `The container engine at ${api.address} makes no image: ${fault}.`);
     },
 
     async removeImage(name) {
@@ -171,6 +184,12 @@ export async function pull(api: DockerApi, image: string, signal: AbortSignal): 
     if (error instanceof Failure && error.kind !== "unavailable") throw missing(error.message.replace(/^[^:]*: |\.$/g, ""));
     throw error;
   }
+  const fault = faultIn(said);
+  if (fault !== undefined) throw missing(fault);
+}
+
+/** What went wrong, in the messages about the making of an image. */
+function faultIn(said: string): string | undefined {
   const fault = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(said)?.[1];
-  if (fault !== undefined) throw missing(wordsOf(JSON.parse(fault) as string));
+  return fault === undefined ? undefined : wordsOf(JSON.parse(fault) as string);
 }

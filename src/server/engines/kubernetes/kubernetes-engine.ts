@@ -162,6 +162,7 @@ export function createKubernetesEngine(access: ClusterAccess, { volumes, pauseMs
     },
 
     build: () => refuseImages(),
+    makeEmptyImage: () => refuseImages(),
     commit: () => refuseImages(),
     fetchImage: () => refuseImages(),
     // Its nodes fetch images by themselves; what they have is theirs.

@@ -81,6 +81,7 @@ export function podOf(container: NewContainer, shared: SharedVolumes | undefined
         hint: "Run sandboxes on a server with Podman or Docker; `svc container run` works here.",
       },
     );
+  if (container.isOnHost) throw new Failure("failed_precondition", "A pod does not share the network of this server's machine.");
   const limits = {
     ...(cpus !== undefined && { cpu: `${Math.max(1, Math.round(cpus * 1_000))}m` }),
     ...(memoryBytes !== undefined && { memory: String(memoryBytes) }),

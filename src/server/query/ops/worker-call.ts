@@ -14,7 +14,8 @@ export const POOL_GRACE_MS = 150;
 
 /**
  * Calls a resolver for an op, or for none, telling it what it may know of the query, and runs the
- * statements that it returns. Rejects when the pool breaks, or its statements take too long.
+ * statements that it returns. When the query's caller goes away, the worker is made to end the
+ * call. Rejects when the pool breaks, or its statements take too long.
  */
 export async function callWorker(
   context: RunContext,
@@ -22,11 +23,12 @@ export async function callWorker(
   resolver: ResolverInfo,
   call: Omit<ResolverCall, "context" | "resolver">,
 ): Promise<ResolverResult> {
-  const { deployment, observer, queryId, traceId, traceparent, carried, tags, queryContext, origin } = context;
+  const { deployment, observer, queryId, traceId, traceparent, carried, tags, queryContext, origin, signal } = context;
   const whole: ResolverCall = {
     ...call,
     resolver: resolver.fqn,
     origin,
+    ...(signal && { signal }),
     context: { queryId, traceId, ...(traceparent === "" ? {} : { traceparent }), ...carried, tags, queryContext },
   };
   const started = performance.now();

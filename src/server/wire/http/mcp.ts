@@ -2,9 +2,10 @@
  * `/mcp`: the Model Context Protocol over HTTP, for programs that no command line starts. Each POST
  * is one message, answered as JSON, or as a stream where the caller wants to hear of progress or of
  * changes; a GET is the stream of a client that began with a handshake. Nothing is kept of a
- * session but its name, which tells apart what its requests cancel. What a tool does is a call of a
- * method of this server with the credentials and the scope of the request, which goes through the
- * router as any other: permissions, bounds, the audit log and counters are those of the method.
+ * session but its name, which tells apart what its requests cancel, and what it follows. What a
+ * tool does is a call of a method of this server with the credentials and the scope of the request,
+ * which goes through the router as any other: permissions, bounds, the audit log and counters are
+ * those of the method.
  */
 
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -21,8 +22,9 @@ import {
   resourceChanges,
 } from "../../../contract/platform-tools.ts";
 import { SERVICES } from "../../../contract/services.ts";
+import { FollowedResources } from "../../../domain/mcp/followed-resources.ts";
 import { errorMessage, isFields, parsed, RPC_CODES, RpcError } from "../../../domain/mcp/json-rpc.ts";
-import { answerMessage, headerMismatch, type Link, type Offer, RESOURCES_CHANGED, wantsStream } from "../../../domain/mcp/protocol.ts";
+import { answerMessage, changeMessage, headerMismatch, type Link, type Offer, wantsStream } from "../../../domain/mcp/protocol.ts";
 import { pulse } from "../../../domain/mcp/pulse.ts";
 import { ToolFailure } from "../../../domain/mcp/tool.ts";
 import { allows } from "../../../domain/permissions.ts";
@@ -36,6 +38,7 @@ import type { Platform } from "../platform.ts";
 import { readBody } from "./body.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { eventStream } from "./event-stream.ts";
+import { McpSessions } from "./mcp-sessions.ts";
 import { RESOURCE_PATH } from "./oauth-metadata.ts";
 import { failureResponse, json, jsonError, methodNotAllowed, SAFE_HEADERS } from "./respond.ts";
 
@@ -70,17 +73,21 @@ type Answering = (link: Link) => ReturnType<typeof answerMessage>;
 export function createMcp(platform: Platform, pages: Readonly<Record<string, string>>): (incoming: Incoming) => Promise<Response> {
   /** Requests under way of clients that began with a handshake, by client, session and id. */
   const running = new Map<string, AbortController>();
+  const sessions = new McpSessions();
 
   const offerOf = (incoming: Incoming, allowsWrites: boolean): Offer => {
-    const host = { api: innerApi(incoming), now: () => platform.clock.now(), pages, allowsWrites };
+    const api = innerApi(incoming);
+    const host = { api, now: () => platform.clock.now(), pages, allowsWrites };
+    const resources = platformResources(host);
     return {
       version: platform.version,
       instructions: INSTRUCTIONS,
       tools: platformTools(host),
       prompts: PLATFORM_PROMPTS,
-      resources: platformResources(host),
-      complete: (what, begun, signal) => completePlatform(host.api, what, begun, signal),
-      resourceChanges: (signal) => resourceChanges(host.api, deploymentHints(platform, incoming.request.headers, signal), signal),
+      resources,
+      complete: (what, begun, signal) => completePlatform(api, what, begun, signal),
+      resourceChanges: (followed, signal) =>
+        resourceChanges({ api, resources, followed }, deploymentHints(platform, incoming.request.headers, signal), signal),
       onFault: (error: unknown) => fault(platform, error),
     };
   };
@@ -109,7 +116,8 @@ export function createMcp(platform: Platform, pages: Readonly<Record<string, str
     return eventStream(request.signal, async ({ offer, signal }) => {
       const over = AbortSignal.any([signal, platform.stopping, stream.signal]);
       try {
-        for await (const _ of offerOf(incoming, false).resourceChanges(over)) offer(RESOURCES_CHANGED);
+        const followed = sessions.followedBy(caller.clientId, request.headers.get(SESSION)) ?? new FollowedResources();
+        for await (const change of offerOf(incoming, false).resourceChanges(followed, over)) offer(changeMessage(change));
       } catch (error) {
         if (!over.aborted && !(error instanceof RpcError)) fault(platform, error);
       } finally {
@@ -140,12 +148,14 @@ export function createMcp(platform: Platform, pages: Readonly<Record<string, str
     const keyOf = (id: unknown) => JSON.stringify([caller.clientId, request.headers.get(SESSION), id]);
     if (fields.method === "notifications/cancelled" && isFields(fields.params)) running.get(keyOf(fields.params.requestId))?.abort();
     const key = request.headers.has(SESSION) && fields.id !== undefined ? keyOf(fields.id) : undefined;
+    const followed = sessions.followedBy(caller.clientId, request.headers.get(SESSION));
     const abort = new AbortController();
     if (key !== undefined) running.set(key, abort);
     const answering: Answering = async (link) => {
       try {
         const answer = await answerMessage(offerOf(incoming, given === "true"), message, {
           ...link,
+          ...(followed && { followed }),
           signal: AbortSignal.any([link.signal, abort.signal]),
         });
         return abort.signal.aborted ? undefined : answer;
@@ -199,7 +209,12 @@ async function* deploymentHints(platform: Platform, headers: Headers, signal: Ab
     throw error instanceof Failure ? new RpcError(RPC_CODES.internal, error.message) : error;
   });
   const followed = { environmentId, topics: new Set(["deployments"] as const), cursor: "" };
-  for await (const { topics } of platform.recentChanges.follow(followed, signal)) if (topics.length > 0) yield;
+  let isFirst = true;
+  for await (const { topics } of platform.recentChanges.follow(followed, signal)) {
+    // What changed before the first word came is in no word.
+    if (topics.length > 0 || isFirst) yield;
+    isFirst = false;
+  }
 }
 
 /** The environment that the sender of these headers may read. Rejects with Failure. */

@@ -105,13 +105,17 @@ public final class Table {
     try {
       return ask(client, of);
     } catch (SvcException error) {
-      boolean isUnreachable = error.code().equals("unavailable") && error.status() == 0;
-      if (error.code().equals("unauthenticated") || isUnreachable) {
-        return Map.of("refused", isUnreachable ? "unreachable" : "authentication");
-      }
-      boolean isQuery = !error.errors().isEmpty();
-      return Map.of("refused", isQuery ? "query" : error.toString(), "errors", errorsOf(error.errors()));
+      return refusalOf(error);
     }
+  }
+
+  private static Map<String, Object> refusalOf(SvcException error) {
+    boolean isUnreachable = error.code().equals("unavailable") && error.status() == 0;
+    if (error.code().equals("unauthenticated") || isUnreachable) {
+      return Map.of("refused", isUnreachable ? "unreachable" : "authentication");
+    }
+    boolean isQuery = !error.errors().isEmpty();
+    return Map.of("refused", isQuery ? "query" : error.toString(), "errors", errorsOf(error.errors()));
   }
 
   private static Map<String, Object> ask(SvcClient client, Map<?, ?> of) {
@@ -126,14 +130,9 @@ public final class Table {
       SvcClient.UploadResult stored = client.uploadFeatures(upload);
       return Map.of("stored", List.of(stored.rows, stored.onlineValues, stored.offlineValues));
     }
-    List<Feature<?>> asked = new ArrayList<>();
-    for (Object name : of.get("outputs") == null ? List.of() : (List<?>) of.get("outputs")) {
-      asked.add(featureOf((String) name).feature);
-    }
-    Feature<?>[] outputs = asked.toArray(new Feature<?>[0]);
-    Map<String, Object> values = new LinkedHashMap<>();
     if (of.get("call").equals("bulk")) {
-      SvcClient.BulkQuery query = new SvcClient.BulkQuery().output(outputs);
+      SvcClient.BulkQuery query = new SvcClient.BulkQuery().output(outputsOf(of));
+      Map<String, Object> values = new LinkedHashMap<>();
       inputs.forEach((name, given) -> column((String) name, (List<?>) given, query::input));
       if (options.get("now") != null) {
         List<Instant> times = new ArrayList<>();
@@ -144,10 +143,35 @@ public final class Table {
       result.names().forEach(name -> values.put(name, printed(featureOf(name).feature.in(result))));
       return outcomeOf("columns", values, result.errors(), result.inferredOutputs(), result.explanation(), result.traceId());
     }
-    SvcClient.Query query = new SvcClient.Query().output(outputs);
-    inputs.forEach((name, given) -> input(query, (String) name, given));
-    configure(query, options);
-    SvcClient.Result result = client.query(query);
+    if (of.get("call").equals("multi")) {
+      List<SvcClient.Query> queries = new ArrayList<>();
+      ((List<?>) of.get("queries")).forEach(one -> queries.add(queryOf((Map<?, ?>) one)));
+      List<Object> outcomes = new ArrayList<>();
+      for (SvcClient.Outcome outcome : client.queryMulti(queries)) {
+        outcomes.add(outcome.error() == null ? resultOf(outcome.result()) : refusalOf(outcome.error()));
+      }
+      return Map.of("outcomes", outcomes);
+    }
+    return resultOf(client.query(queryOf(of)));
+  }
+
+  private static SvcClient.Query queryOf(Map<?, ?> of) {
+    SvcClient.Query query = new SvcClient.Query().output(outputsOf(of));
+    ((Map<?, ?>) of.get("inputs")).forEach((name, given) -> input(query, (String) name, given));
+    configure(query, of.get("options") == null ? Map.of() : (Map<?, ?>) of.get("options"));
+    return query;
+  }
+
+  private static Feature<?>[] outputsOf(Map<?, ?> of) {
+    List<Feature<?>> asked = new ArrayList<>();
+    for (Object name : of.get("outputs") == null ? List.of() : (List<?>) of.get("outputs")) {
+      asked.add(featureOf((String) name).feature);
+    }
+    return asked.toArray(new Feature<?>[0]);
+  }
+
+  private static Map<String, Object> resultOf(SvcClient.Result result) {
+    Map<String, Object> values = new LinkedHashMap<>();
     Map<String, Object> hits = new LinkedHashMap<>();
     for (String name : result.names()) {
       values.put(name, printed(featureOf(name).feature.in(result)));

@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from svc.client import AsyncSvcClient, AuthenticationError, BulkQueryResult, QueryError, ServerUnreachable, SvcClient, UploadResult
+from svc.client import AsyncSvcClient, AuthenticationError, BulkQueryResult, OnlineQuery, QueryError, ServerUnreachable, SvcClient, UploadResult
 
 
 def value_of(given: Any) -> Any:
@@ -82,6 +82,8 @@ def errors_of(errors: Any) -> list[Any]:
 
 
 def outcome_of(result: Any) -> dict[str, Any]:
+    if isinstance(result, list):
+        return {"outcomes": [refusal_of(one) if isinstance(one, QueryError) else outcome_of(one) for one in result]}
     if isinstance(result, UploadResult):
         return {"stored": [result.rows, result.online_values, result.offline_values]}
     said: dict[str, Any] = {"errors": errors_of(result.errors), "inferred": list(result.meta.inferred_outputs)}
@@ -106,9 +108,16 @@ def client_options(request: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
+def inputs_of(request: dict[str, Any]) -> dict[str, Any]:
+    return {name: value_of(value) for name, value in request["inputs"].items()}
+
+
 def call_of(client: Any, request: dict[str, Any]) -> Any:
     """The call of a client that a request is, or its coroutine."""
-    inputs = {name: value_of(value) for name, value in request["inputs"].items()}
+    inputs = inputs_of(request)
+    if request["call"] == "multi":
+        queries = [OnlineQuery(inputs_of(one), one.get("outputs", []), **one.get("options", {})) for one in request["queries"]]
+        return client.query_multi(queries)
     if request["call"] == "upload":
         return client.upload_features(inputs, dry_run=request.get("dry_run", False))
     ask = client.query_bulk if request["call"] == "bulk" else client.query

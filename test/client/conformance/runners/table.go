@@ -34,6 +34,7 @@ type request struct {
 	}
 	Inputs  members
 	Outputs []string
+	Queries []request
 	DryRun  bool `json:"dry_run"`
 	Options struct {
 		Staleness      map[string]string
@@ -347,8 +348,7 @@ func timeOf(text any) time.Time {
 	return at
 }
 
-func ask(client *SvcClient, of request) (object, error) {
-	ctx := context.Background()
+func optionsOf(of request) (SvcQueryOptions, error) {
 	options := SvcQueryOptions{
 		Tags:           of.Options.Tags,
 		Context:        of.Options.QueryContext,
@@ -362,16 +362,44 @@ func ask(client *SvcClient, of request) (object, error) {
 	for name, age := range of.Options.Staleness {
 		length, err := time.ParseDuration(age)
 		if err != nil {
-			return nil, err
+			return options, err
 		}
 		options.Staleness[Named(name)] = length
 	}
-	var outputs []Output
+	if now, one := of.Options.Now.(string); one {
+		options.Now = timeOf(now)
+	}
+	return options, nil
+}
+
+func outputsOf(of request) (outputs []Output) {
 	for _, name := range of.Outputs {
 		outputs = append(outputs, featureOf(name).Interface().(Output))
 	}
+	return outputs
+}
+
+// rowQuery is a query for one row.
+func rowQuery(of request) (SvcQuery, error) {
+	options, err := optionsOf(of)
+	query := SvcQuery{Outputs: outputsOf(of), IncludeMeta: of.Options.IncludeMeta, SvcQueryOptions: options}
+	for _, given := range of.Inputs {
+		query.Inputs = append(query.Inputs, input(given.name, given.value))
+	}
+	return query, err
+}
+
+func ask(client *SvcClient, of request) (object, error) {
+	ctx := context.Background()
+	if of.Call == "multi" {
+		return askMulti(ctx, client, of.Queries)
+	}
+	options, err := optionsOf(of)
+	if err != nil {
+		return nil, err
+	}
 	var columns []Column
-	if of.Call != "query" {
+	if of.Call == "bulk" || of.Call == "upload" {
 		for _, given := range of.Inputs {
 			columns = append(columns, column(given.name, given.value.([]any)))
 		}
@@ -384,16 +412,13 @@ func ask(client *SvcClient, of request) (object, error) {
 		return object{"stored": []int{result.Rows, result.OnlineValues, result.OfflineValues}}, nil
 	}
 	var times []time.Time
-	switch now := of.Options.Now.(type) {
-	case string:
-		options.Now = timeOf(now)
-	case []any:
+	if now, each := of.Options.Now.([]any); each {
 		for _, at := range now {
 			times = append(times, timeOf(at))
 		}
 	}
 	if of.Call == "bulk" {
-		result, err := client.QueryBulk(ctx, SvcBulkQuery{Inputs: columns, Outputs: outputs, Times: times, SvcQueryOptions: options})
+		result, err := client.QueryBulk(ctx, SvcBulkQuery{Inputs: columns, Outputs: outputsOf(of), Times: times, SvcQueryOptions: options})
 		if err != nil {
 			return nil, err
 		}
@@ -407,14 +432,42 @@ func ask(client *SvcClient, of request) (object, error) {
 		}
 		return outcomeOf("columns", result.Names(), values, result.Errors, result.Meta), nil
 	}
-	query := SvcQuery{Outputs: outputs, IncludeMeta: of.Options.IncludeMeta, SvcQueryOptions: options}
-	for _, given := range of.Inputs {
-		query.Inputs = append(query.Inputs, input(given.name, given.value))
+	query, err := rowQuery(of)
+	if err != nil {
+		return nil, err
 	}
 	result, err := client.Query(ctx, query)
 	if err != nil {
 		return nil, err
 	}
+	return resultOf(result)
+}
+
+func askMulti(ctx context.Context, client *SvcClient, of []request) (object, error) {
+	queries := make([]SvcQuery, len(of))
+	for i, one := range of {
+		query, err := rowQuery(one)
+		if err != nil {
+			return nil, err
+		}
+		queries[i] = query
+	}
+	said, err := client.QueryMulti(ctx, queries)
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]object, len(said))
+	for i, one := range said {
+		if one.Err != nil {
+			outcomes[i] = object{"refused": "query", "errors": errorsOf(one.Err.Errors)}
+		} else if outcomes[i], err = resultOf(one.Result); err != nil {
+			return nil, err
+		}
+	}
+	return object{"outcomes": outcomes}, nil
+}
+
+func resultOf(result *SvcResult) (object, error) {
 	var values []any
 	hits := object{}
 	for _, name := range result.Names() {

@@ -49,6 +49,7 @@ function errorsOf(errors) {
 }
 
 function outcomeOf(call, result) {
+  if (call === "multi") return { outcomes: result.map((one) => (one.errors && !one.meta ? refusalOf(one) : outcomeOf("query", one))) };
   if (call === "upload") return { stored: [result.rows, result.onlineValues, result.offlineValues] };
   const { data, errors, features, meta } = result;
   return {
@@ -63,11 +64,20 @@ function outcomeOf(call, result) {
   };
 }
 
-function ask(client, { call, dry_run, inputs, options = {}, outputs }) {
-  const values = Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, decoded(value)]));
-  if (call === "upload") return client.uploadFeatures({ columns: values, dryRun: dry_run });
-  const request = {
-    inputs: values,
+const refusalOf = (error) => ({ refused: "query", errors: errorsOf(error.errors) });
+
+const valuesOf = (inputs) => Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, decoded(value)]));
+
+function ask(client, request) {
+  const { call, dry_run, inputs, queries } = request;
+  if (call === "upload") return client.uploadFeatures({ columns: valuesOf(inputs), dryRun: dry_run });
+  if (call === "multi") return client.queryMulti(queries.map(queryOf));
+  return call === "bulk" ? client.queryBulk(queryOf(request)) : client.query(queryOf(request));
+}
+
+function queryOf({ inputs, options = {}, outputs }) {
+  return {
+    inputs: valuesOf(inputs),
     outputs,
     staleness: options.staleness,
     tags: options.tags,
@@ -80,7 +90,6 @@ function ask(client, { call, dry_run, inputs, options = {}, outputs }) {
     explain: options.explain,
     trace: options.trace,
   };
-  return call === "bulk" ? client.queryBulk(request) : client.query(request);
 }
 
 /** The outcomes of a table, with clients of the package and the options of all of them. */
@@ -102,7 +111,7 @@ export async function run(table, { AuthenticationError, QueryError, ServerUnreac
     try {
       outcomes.push(outcomeOf(request.call, await ask(client, request)));
     } catch (error) {
-      if (error instanceof QueryError) outcomes.push({ refused: "query", errors: errorsOf(error.errors) });
+      if (error instanceof QueryError) outcomes.push(refusalOf(error));
       else if (error instanceof AuthenticationError) outcomes.push({ refused: "authentication" });
       else if (error instanceof ServerUnreachable) outcomes.push({ refused: "unreachable" });
       else throw error;
