@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/container.proto.
  */
 export const file_svc_v1_container: GenFile = /*@__PURE__*/
-  fileDesc("ChZzdmMvdjEvY29udGFpbmVyLnByb3RvEgZzdmMudjEiUwoRQ29udGFpbmVyVmFyaWFibGUSDAoEbmFtZRgBIAEoCRIUCgV2YWx1ZRgCIAEoCUIDgAEBSAASEAoGc2VjcmV0GAMgASgJSABCCAoGc291cmNlIisKC1ZvbHVtZU1vdW50Eg4KBnZvbHVtZRgBIAEoCRIMCgRwYXRoGAIgASgJIj4KEkNvbnRhaW5lclJlc291cmNlcxILCgNjcHUYASABKAkSDgoGbWVtb3J5GAIgASgJEgsKA2dwdRgDIAEoCSLCAgoNQ29udGFpbmVyU3BlYxINCgVpbWFnZRgBIAEoCRISCgplbnRyeXBvaW50GAIgAygJEhEKCWFyZ3VtZW50cxgDIAMoCRIuCgtlbnZpcm9ubWVudBgEIAMoCzIZLnN2Yy52MS5Db250YWluZXJWYXJpYWJsZRItCglyZXNvdXJjZXMYBSABKAsyGi5zdmMudjEuQ29udGFpbmVyUmVzb3VyY2VzEiQKB3ZvbHVtZXMYBiADKAsyEy5zdmMudjEuVm9sdW1lTW91bnQSDAoEcG9ydBgHIAEoDRIMCgRncnBjGAggASgIEg8KB3ByaXZhdGUYCSABKAgSFQoNYXV0aGVudGljYXRlZBgKIAEoCBIVCg1rZXJuZWxfcG9saWN5GAsgASgJEg4KBnJvdXRlcxgMIAMoCRILCgNzc2gYDSABKAgigAQKCUNvbnRhaW5lchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKBnN0YXR1cxgDIAEoDjIXLnN2Yy52MS5Db250YWluZXJTdGF0dXMSIwoEc3BlYxgEIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEikKBHRhZ3MYBSADKAsyGy5zdmMudjEuQ29udGFpbmVyLlRhZ3NFbnRyeRIrCghsaWZldGltZRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAcgASgJEgsKA3VybBgIIAEoCRIWCglleGl0X2NvZGUYCSABKAVIAIgBARIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGA4gASgJEhUKDXNjYWxpbmdfZ3JvdXAYDyABKAkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDAoKX2V4aXRfY29kZSLoAQoTUnVuQ29udGFpbmVyUmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc3ZjLnYxLkNvbnRhaW5lclNwZWMSDAoEbmFtZRgCIAEoCRIzCgR0YWdzGAMgAygLMiUuc3ZjLnYxLlJ1bkNvbnRhaW5lclJlcXVlc3QuVGFnc0VudHJ5EisKCGxpZmV0aW1lGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg8KB2NsdXN0ZXIYBSABKAkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiTgoUUnVuQ29udGFpbmVyUmVzcG9uc2USJAoJY29udGFpbmVyGAEgASgLMhEuc3ZjLnYxLkNvbnRhaW5lchIQCgh3YXJuaW5ncxgCIAMoCSIoChNHZXRDb250YWluZXJSZXF1ZXN0EhEKCWNvbnRhaW5lchgBIAEoCSI8ChRHZXRDb250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyIhcKFUxpc3RDb250YWluZXJzUmVxdWVzdCI/ChZMaXN0Q29udGFpbmVyc1Jlc3BvbnNlEiUKCmNvbnRhaW5lcnMYASADKAsyES5zdmMudjEuQ29udGFpbmVyIikKFFN0b3BDb250YWluZXJSZXF1ZXN0EhEKCWNvbnRhaW5lchgBIAEoCSI9ChVTdG9wQ29udGFpbmVyUmVzcG9uc2USJAoJY29udGFpbmVyGAEgASgLMhEuc3ZjLnYxLkNvbnRhaW5lcirlAQoPQ29udGFpbmVyU3RhdHVzEiAKHENPTlRBSU5FUl9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhDT05UQUlORVJfU1RBVFVTX1BFTkRJTkcQARIcChhDT05UQUlORVJfU1RBVFVTX1JVTk5JTkcQAhIeChpDT05UQUlORVJfU1RBVFVTX1NVQ0NFRURFRBADEhsKF0NPTlRBSU5FUl9TVEFUVVNfRkFJTEVEEAQSHAoYQ09OVEFJTkVSX1NUQVRVU19TVE9QUEVEEAUSGQoVQ09OVEFJTkVSX1NUQVRVU19MT1NUEAYy6wIKEENvbnRhaW5lclNlcnZpY2USVQoMUnVuQ29udGFpbmVyEhsuc3ZjLnYxLlJ1bkNvbnRhaW5lclJlcXVlc3QaHC5zdmMudjEuUnVuQ29udGFpbmVyUmVzcG9uc2UiCoi1GBOQtRiAgAgSUgoMR2V0Q29udGFpbmVyEhsuc3ZjLnYxLkdldENvbnRhaW5lclJlcXVlc3QaHC5zdmMudjEuR2V0Q29udGFpbmVyUmVzcG9uc2UiB5ACAYi1GAMSWAoOTGlzdENvbnRhaW5lcnMSHS5zdmMudjEuTGlzdENvbnRhaW5lcnNSZXF1ZXN0Gh4uc3ZjLnYxLkxpc3RDb250YWluZXJzUmVzcG9uc2UiB5ACAYi1GAMSUgoNU3RvcENvbnRhaW5lchIcLnN2Yy52MS5TdG9wQ29udGFpbmVyUmVxdWVzdBodLnN2Yy52MS5TdG9wQ29udGFpbmVyUmVzcG9uc2UiBIi1GBNiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChZzdmMvdjEvY29udGFpbmVyLnByb3RvEgZzdmMudjEiUwoRQ29udGFpbmVyVmFyaWFibGUSDAoEbmFtZRgBIAEoCRIUCgV2YWx1ZRgCIAEoCUIDgAEBSAASEAoGc2VjcmV0GAMgASgJSABCCAoGc291cmNlIisKC1ZvbHVtZU1vdW50Eg4KBnZvbHVtZRgBIAEoCRIMCgRwYXRoGAIgASgJIj4KEkNvbnRhaW5lclJlc291cmNlcxILCgNjcHUYASABKAkSDgoGbWVtb3J5GAIgASgJEgsKA2dwdRgDIAEoCSLCAgoNQ29udGFpbmVyU3BlYxINCgVpbWFnZRgBIAEoCRISCgplbnRyeXBvaW50GAIgAygJEhEKCWFyZ3VtZW50cxgDIAMoCRIuCgtlbnZpcm9ubWVudBgEIAMoCzIZLnN2Yy52MS5Db250YWluZXJWYXJpYWJsZRItCglyZXNvdXJjZXMYBSABKAsyGi5zdmMudjEuQ29udGFpbmVyUmVzb3VyY2VzEiQKB3ZvbHVtZXMYBiADKAsyEy5zdmMudjEuVm9sdW1lTW91bnQSDAoEcG9ydBgHIAEoDRIMCgRncnBjGAggASgIEg8KB3ByaXZhdGUYCSABKAgSFQoNYXV0aGVudGljYXRlZBgKIAEoCBIVCg1rZXJuZWxfcG9saWN5GAsgASgJEg4KBnJvdXRlcxgMIAMoCRILCgNzc2gYDSABKAgiwQQKCUNvbnRhaW5lchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKBnN0YXR1cxgDIAEoDjIXLnN2Yy52MS5Db250YWluZXJTdGF0dXMSIwoEc3BlYxgEIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEikKBHRhZ3MYBSADKAsyGy5zdmMudjEuQ29udGFpbmVyLlRhZ3NFbnRyeRIrCghsaWZldGltZRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAcgASgJEgsKA3VybBgIIAEoCRIWCglleGl0X2NvZGUYCSABKAVIAIgBARIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGA4gASgJEhUKDXNjYWxpbmdfZ3JvdXAYDyABKAkSIQoDdXNlGBAgASgLMhQuc3ZjLnYxLkNvbnRhaW5lclVzZRISCgVyZWFkeRgRIAEoCEgBiAEBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgwKCl9leGl0X2NvZGVCCAoGX3JlYWR5IkwKDENvbnRhaW5lclVzZRIUCgxtZW1vcnlfYnl0ZXMYASABKAMSFwoKcHJvY2Vzc29ycxgCIAEoAUgAiAEBQg0KC19wcm9jZXNzb3JzIugBChNSdW5Db250YWluZXJSZXF1ZXN0EiMKBHNwZWMYASABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIMCgRuYW1lGAIgASgJEjMKBHRhZ3MYAyADKAsyJS5zdmMudjEuUnVuQ29udGFpbmVyUmVxdWVzdC5UYWdzRW50cnkSKwoIbGlmZXRpbWUYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDwoHY2x1c3RlchgFIAEoCRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJOChRSdW5Db250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyEhAKCHdhcm5pbmdzGAIgAygJIigKE0dldENvbnRhaW5lclJlcXVlc3QSEQoJY29udGFpbmVyGAEgASgJIjwKFEdldENvbnRhaW5lclJlc3BvbnNlEiQKCWNvbnRhaW5lchgBIAEoCzIRLnN2Yy52MS5Db250YWluZXIiFwoVTGlzdENvbnRhaW5lcnNSZXF1ZXN0Ij8KFkxpc3RDb250YWluZXJzUmVzcG9uc2USJQoKY29udGFpbmVycxgBIAMoCzIRLnN2Yy52MS5Db250YWluZXIiKQoUU3RvcENvbnRhaW5lclJlcXVlc3QSEQoJY29udGFpbmVyGAEgASgJIj0KFVN0b3BDb250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyKuUBCg9Db250YWluZXJTdGF0dXMSIAocQ09OVEFJTkVSX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGENPTlRBSU5FUl9TVEFUVVNfUEVORElORxABEhwKGENPTlRBSU5FUl9TVEFUVVNfUlVOTklORxACEh4KGkNPTlRBSU5FUl9TVEFUVVNfU1VDQ0VFREVEEAMSGwoXQ09OVEFJTkVSX1NUQVRVU19GQUlMRUQQBBIcChhDT05UQUlORVJfU1RBVFVTX1NUT1BQRUQQBRIZChVDT05UQUlORVJfU1RBVFVTX0xPU1QQBjLrAgoQQ29udGFpbmVyU2VydmljZRJVCgxSdW5Db250YWluZXISGy5zdmMudjEuUnVuQ29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5SdW5Db250YWluZXJSZXNwb25zZSIKiLUYE5C1GICACBJSCgxHZXRDb250YWluZXISGy5zdmMudjEuR2V0Q29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5HZXRDb250YWluZXJSZXNwb25zZSIHkAIBiLUYAxJYCg5MaXN0Q29udGFpbmVycxIdLnN2Yy52MS5MaXN0Q29udGFpbmVyc1JlcXVlc3QaHi5zdmMudjEuTGlzdENvbnRhaW5lcnNSZXNwb25zZSIHkAIBiLUYAxJSCg1TdG9wQ29udGFpbmVyEhwuc3ZjLnYxLlN0b3BDb250YWluZXJSZXF1ZXN0Gh0uc3ZjLnYxLlN0b3BDb250YWluZXJSZXNwb25zZSIEiLUYE2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * A variable of a container's environment.
@@ -516,6 +516,20 @@ export type Container = Message<"svc.v1.Container"> & {
    * @generated from field: string scaling_group = 15;
    */
   scalingGroup: string;
+
+  /**
+   * What it uses; absent when it does not run on the node that answers.
+   *
+   * @generated from field: svc.v1.ContainerUse use = 16;
+   */
+  use?: ContainerUse | undefined;
+
+  /**
+   * Of a replica: whether it is given requests; absent of others, and where another node has it.
+   *
+   * @generated from field: optional bool ready = 17;
+   */
+  ready?: boolean | undefined;
 };
 
 /**
@@ -628,6 +642,20 @@ export type ContainerJson = {
    * @generated from field: string scaling_group = 15;
    */
   scalingGroup?: string;
+
+  /**
+   * What it uses; absent when it does not run on the node that answers.
+   *
+   * @generated from field: svc.v1.ContainerUse use = 16;
+   */
+  use?: ContainerUseJson;
+
+  /**
+   * Of a replica: whether it is given requests; absent of others, and where another node has it.
+   *
+   * @generated from field: optional bool ready = 17;
+   */
+  ready?: boolean;
 };
 
 /**
@@ -636,6 +664,55 @@ export type ContainerJson = {
  */
 export const ContainerSchema: GenMessage<Container, {jsonType: ContainerJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_container, 4);
+
+/**
+ * What a container used when it was last measured, some seconds ago.
+ *
+ * @generated from message svc.v1.ContainerUse
+ */
+export type ContainerUse = Message<"svc.v1.ContainerUse"> & {
+  /**
+   * Memory in bytes.
+   *
+   * @generated from field: int64 memory_bytes = 1;
+   */
+  memoryBytes: bigint;
+
+  /**
+   * Processors, on average since the measure before; absent at the first one.
+   *
+   * @generated from field: optional double processors = 2;
+   */
+  processors?: number | undefined;
+};
+
+/**
+ * What a container used when it was last measured, some seconds ago.
+ *
+ * @generated from message svc.v1.ContainerUse
+ */
+export type ContainerUseJson = {
+  /**
+   * Memory in bytes.
+   *
+   * @generated from field: int64 memory_bytes = 1;
+   */
+  memoryBytes?: string;
+
+  /**
+   * Processors, on average since the measure before; absent at the first one.
+   *
+   * @generated from field: optional double processors = 2;
+   */
+  processors?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message svc.v1.ContainerUse.
+ * Use `create(ContainerUseSchema)` to create a new message.
+ */
+export const ContainerUseSchema: GenMessage<ContainerUse, {jsonType: ContainerUseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_container, 5);
 
 /**
  * Request of RunContainer.
@@ -726,7 +803,7 @@ export type RunContainerRequestJson = {
  * Use `create(RunContainerRequestSchema)` to create a new message.
  */
 export const RunContainerRequestSchema: GenMessage<RunContainerRequest, {jsonType: RunContainerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 5);
+  messageDesc(file_svc_v1_container, 6);
 
 /**
  * Response of RunContainer.
@@ -775,7 +852,7 @@ export type RunContainerResponseJson = {
  * Use `create(RunContainerResponseSchema)` to create a new message.
  */
 export const RunContainerResponseSchema: GenMessage<RunContainerResponse, {jsonType: RunContainerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 6);
+  messageDesc(file_svc_v1_container, 7);
 
 /**
  * Request of GetContainer.
@@ -810,7 +887,7 @@ export type GetContainerRequestJson = {
  * Use `create(GetContainerRequestSchema)` to create a new message.
  */
 export const GetContainerRequestSchema: GenMessage<GetContainerRequest, {jsonType: GetContainerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 7);
+  messageDesc(file_svc_v1_container, 8);
 
 /**
  * Response of GetContainer.
@@ -845,7 +922,7 @@ export type GetContainerResponseJson = {
  * Use `create(GetContainerResponseSchema)` to create a new message.
  */
 export const GetContainerResponseSchema: GenMessage<GetContainerResponse, {jsonType: GetContainerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 8);
+  messageDesc(file_svc_v1_container, 9);
 
 /**
  * Request of ListContainers.
@@ -868,7 +945,7 @@ export type ListContainersRequestJson = {
  * Use `create(ListContainersRequestSchema)` to create a new message.
  */
 export const ListContainersRequestSchema: GenMessage<ListContainersRequest, {jsonType: ListContainersRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 9);
+  messageDesc(file_svc_v1_container, 10);
 
 /**
  * Response of ListContainers.
@@ -903,7 +980,7 @@ export type ListContainersResponseJson = {
  * Use `create(ListContainersResponseSchema)` to create a new message.
  */
 export const ListContainersResponseSchema: GenMessage<ListContainersResponse, {jsonType: ListContainersResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 10);
+  messageDesc(file_svc_v1_container, 11);
 
 /**
  * Request of StopContainer.
@@ -938,7 +1015,7 @@ export type StopContainerRequestJson = {
  * Use `create(StopContainerRequestSchema)` to create a new message.
  */
 export const StopContainerRequestSchema: GenMessage<StopContainerRequest, {jsonType: StopContainerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 11);
+  messageDesc(file_svc_v1_container, 12);
 
 /**
  * Response of StopContainer.
@@ -973,7 +1050,7 @@ export type StopContainerResponseJson = {
  * Use `create(StopContainerResponseSchema)` to create a new message.
  */
 export const StopContainerResponseSchema: GenMessage<StopContainerResponse, {jsonType: StopContainerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 12);
+  messageDesc(file_svc_v1_container, 13);
 
 /**
  * State of a container.

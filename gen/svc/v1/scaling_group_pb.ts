@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/scaling_group.proto.
  */
 export const file_svc_v1_scaling_group: GenFile = /*@__PURE__*/
-  fileDesc("ChpzdmMvdjEvc2NhbGluZ19ncm91cC5wcm90bxIGc3ZjLnYxIk8KDVNjYWxpbmdCb3VuZHMSFAoMbWluX3JlcGxpY2FzGAEgASgNEhQKDG1heF9yZXBsaWNhcxgCIAEoDRISCgp0YXJnZXRfY3B1GAMgASgNIs8DCgxTY2FsaW5nR3JvdXASCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIqCgZzdGF0dXMYAyABKA4yGi5zdmMudjEuU2NhbGluZ0dyb3VwU3RhdHVzEiMKBHNwZWMYBCABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIlCgZib3VuZHMYBSABKAsyFS5zdmMudjEuU2NhbGluZ0JvdW5kcxIsCgR0YWdzGAYgAygLMh4uc3ZjLnYxLlNjYWxpbmdHcm91cC5UYWdzRW50cnkSFgoOcmVhZHlfcmVwbGljYXMYByABKA0SFwoPd2FudGVkX3JlcGxpY2FzGAggASgNEgsKA3VybBgJIAEoCRIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiMKCHJlcGxpY2FzGA0gAygLMhEuc3ZjLnYxLkNvbnRhaW5lchorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLdAQoZQ3JlYXRlU2NhbGluZ0dyb3VwUmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc3ZjLnYxLkNvbnRhaW5lclNwZWMSDAoEbmFtZRgCIAEoCRI5CgR0YWdzGAMgAygLMisuc3ZjLnYxLkNyZWF0ZVNjYWxpbmdHcm91cFJlcXVlc3QuVGFnc0VudHJ5EiUKBmJvdW5kcxgEIAEoCzIVLnN2Yy52MS5TY2FsaW5nQm91bmRzGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlMKGkNyZWF0ZVNjYWxpbmdHcm91cFJlc3BvbnNlEiMKBWdyb3VwGAEgASgLMhQuc3ZjLnYxLlNjYWxpbmdHcm91cBIQCgh3YXJuaW5ncxgCIAMoCSInChZHZXRTY2FsaW5nR3JvdXBSZXF1ZXN0Eg0KBWdyb3VwGAEgASgJIj4KF0dldFNjYWxpbmdHcm91cFJlc3BvbnNlEiMKBWdyb3VwGAEgASgLMhQuc3ZjLnYxLlNjYWxpbmdHcm91cCIaChhMaXN0U2NhbGluZ0dyb3Vwc1JlcXVlc3QiQQoZTGlzdFNjYWxpbmdHcm91cHNSZXNwb25zZRIkCgZncm91cHMYASADKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwIioKGURlbGV0ZVNjYWxpbmdHcm91cFJlcXVlc3QSDQoFZ3JvdXAYASABKAkiQQoaRGVsZXRlU2NhbGluZ0dyb3VwUmVzcG9uc2USIwoFZ3JvdXAYASABKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwKr0BChJTY2FsaW5nR3JvdXBTdGF0dXMSJAogU0NBTElOR19HUk9VUF9TVEFUVVNfVU5TUEVDSUZJRUQQABIhCh1TQ0FMSU5HX0dST1VQX1NUQVRVU19TVEFSVElORxABEh4KGlNDQUxJTkdfR1JPVVBfU1RBVFVTX1JFQURZEAISHQoZU0NBTElOR19HUk9VUF9TVEFUVVNfSURMRRADEh8KG1NDQUxJTkdfR1JPVVBfU1RBVFVTX0ZBSUxFRBAEMqEDChNTY2FsaW5nR3JvdXBTZXJ2aWNlEmcKEkNyZWF0ZVNjYWxpbmdHcm91cBIhLnN2Yy52MS5DcmVhdGVTY2FsaW5nR3JvdXBSZXF1ZXN0GiIuc3ZjLnYxLkNyZWF0ZVNjYWxpbmdHcm91cFJlc3BvbnNlIgqItRgTkLUYgIAIElsKD0dldFNjYWxpbmdHcm91cBIeLnN2Yy52MS5HZXRTY2FsaW5nR3JvdXBSZXF1ZXN0Gh8uc3ZjLnYxLkdldFNjYWxpbmdHcm91cFJlc3BvbnNlIgeQAgGItRgDEmEKEUxpc3RTY2FsaW5nR3JvdXBzEiAuc3ZjLnYxLkxpc3RTY2FsaW5nR3JvdXBzUmVxdWVzdBohLnN2Yy52MS5MaXN0U2NhbGluZ0dyb3Vwc1Jlc3BvbnNlIgeQAgGItRgDEmEKEkRlbGV0ZVNjYWxpbmdHcm91cBIhLnN2Yy52MS5EZWxldGVTY2FsaW5nR3JvdXBSZXF1ZXN0GiIuc3ZjLnYxLkRlbGV0ZVNjYWxpbmdHcm91cFJlc3BvbnNlIgSItRgTYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_container, file_svc_v1_options]);
+  fileDesc("ChpzdmMvdjEvc2NhbGluZ19ncm91cC5wcm90bxIGc3ZjLnYxIk8KDVNjYWxpbmdCb3VuZHMSFAoMbWluX3JlcGxpY2FzGAEgASgNEhQKDG1heF9yZXBsaWNhcxgCIAEoDRISCgp0YXJnZXRfY3B1GAMgASgNIs8DCgxTY2FsaW5nR3JvdXASCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIqCgZzdGF0dXMYAyABKA4yGi5zdmMudjEuU2NhbGluZ0dyb3VwU3RhdHVzEiMKBHNwZWMYBCABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIlCgZib3VuZHMYBSABKAsyFS5zdmMudjEuU2NhbGluZ0JvdW5kcxIsCgR0YWdzGAYgAygLMh4uc3ZjLnYxLlNjYWxpbmdHcm91cC5UYWdzRW50cnkSFgoOcmVhZHlfcmVwbGljYXMYByABKA0SFwoPd2FudGVkX3JlcGxpY2FzGAggASgNEgsKA3VybBgJIAEoCRIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiMKCHJlcGxpY2FzGA0gAygLMhEuc3ZjLnYxLkNvbnRhaW5lchorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLdAQoZQ3JlYXRlU2NhbGluZ0dyb3VwUmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc3ZjLnYxLkNvbnRhaW5lclNwZWMSDAoEbmFtZRgCIAEoCRI5CgR0YWdzGAMgAygLMisuc3ZjLnYxLkNyZWF0ZVNjYWxpbmdHcm91cFJlcXVlc3QuVGFnc0VudHJ5EiUKBmJvdW5kcxgEIAEoCzIVLnN2Yy52MS5TY2FsaW5nQm91bmRzGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlMKGkNyZWF0ZVNjYWxpbmdHcm91cFJlc3BvbnNlEiMKBWdyb3VwGAEgASgLMhQuc3ZjLnYxLlNjYWxpbmdHcm91cBIQCgh3YXJuaW5ncxgCIAMoCSInChZHZXRTY2FsaW5nR3JvdXBSZXF1ZXN0Eg0KBWdyb3VwGAEgASgJIj4KF0dldFNjYWxpbmdHcm91cFJlc3BvbnNlEiMKBWdyb3VwGAEgASgLMhQuc3ZjLnYxLlNjYWxpbmdHcm91cCIaChhMaXN0U2NhbGluZ0dyb3Vwc1JlcXVlc3QiQQoZTGlzdFNjYWxpbmdHcm91cHNSZXNwb25zZRIkCgZncm91cHMYASADKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwIqkBChhTY2FsZVNjYWxpbmdHcm91cFJlcXVlc3QSDQoFZ3JvdXAYASABKAkSGQoMbWluX3JlcGxpY2FzGAIgASgNSACIAQESGQoMbWF4X3JlcGxpY2FzGAMgASgNSAGIAQESFwoKdGFyZ2V0X2NwdRgEIAEoDUgCiAEBQg8KDV9taW5fcmVwbGljYXNCDwoNX21heF9yZXBsaWNhc0INCgtfdGFyZ2V0X2NwdSJAChlTY2FsZVNjYWxpbmdHcm91cFJlc3BvbnNlEiMKBWdyb3VwGAEgASgLMhQuc3ZjLnYxLlNjYWxpbmdHcm91cCIrChpSZXN0YXJ0U2NhbGluZ0dyb3VwUmVxdWVzdBINCgVncm91cBgBIAEoCSJCChtSZXN0YXJ0U2NhbGluZ0dyb3VwUmVzcG9uc2USIwoFZ3JvdXAYASABKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwIioKGURlbGV0ZVNjYWxpbmdHcm91cFJlcXVlc3QSDQoFZ3JvdXAYASABKAkiQQoaRGVsZXRlU2NhbGluZ0dyb3VwUmVzcG9uc2USIwoFZ3JvdXAYASABKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwKr0BChJTY2FsaW5nR3JvdXBTdGF0dXMSJAogU0NBTElOR19HUk9VUF9TVEFUVVNfVU5TUEVDSUZJRUQQABIhCh1TQ0FMSU5HX0dST1VQX1NUQVRVU19TVEFSVElORxABEh4KGlNDQUxJTkdfR1JPVVBfU1RBVFVTX1JFQURZEAISHQoZU0NBTElOR19HUk9VUF9TVEFUVVNfSURMRRADEh8KG1NDQUxJTkdfR1JPVVBfU1RBVFVTX0ZBSUxFRBAEMucEChNTY2FsaW5nR3JvdXBTZXJ2aWNlEmcKEkNyZWF0ZVNjYWxpbmdHcm91cBIhLnN2Yy52MS5DcmVhdGVTY2FsaW5nR3JvdXBSZXF1ZXN0GiIuc3ZjLnYxLkNyZWF0ZVNjYWxpbmdHcm91cFJlc3BvbnNlIgqItRgTkLUYgIAIElsKD0dldFNjYWxpbmdHcm91cBIeLnN2Yy52MS5HZXRTY2FsaW5nR3JvdXBSZXF1ZXN0Gh8uc3ZjLnYxLkdldFNjYWxpbmdHcm91cFJlc3BvbnNlIgeQAgGItRgDEmEKEUxpc3RTY2FsaW5nR3JvdXBzEiAuc3ZjLnYxLkxpc3RTY2FsaW5nR3JvdXBzUmVxdWVzdBohLnN2Yy52MS5MaXN0U2NhbGluZ0dyb3Vwc1Jlc3BvbnNlIgeQAgGItRgDEl4KEVNjYWxlU2NhbGluZ0dyb3VwEiAuc3ZjLnYxLlNjYWxlU2NhbGluZ0dyb3VwUmVxdWVzdBohLnN2Yy52MS5TY2FsZVNjYWxpbmdHcm91cFJlc3BvbnNlIgSItRgTEmQKE1Jlc3RhcnRTY2FsaW5nR3JvdXASIi5zdmMudjEuUmVzdGFydFNjYWxpbmdHcm91cFJlcXVlc3QaIy5zdmMudjEuUmVzdGFydFNjYWxpbmdHcm91cFJlc3BvbnNlIgSItRgTEmEKEkRlbGV0ZVNjYWxpbmdHcm91cBIhLnN2Yy52MS5EZWxldGVTY2FsaW5nR3JvdXBSZXF1ZXN0GiIuc3ZjLnYxLkRlbGV0ZVNjYWxpbmdHcm91cFJlc3BvbnNlIgSItRgTYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_container, file_svc_v1_options]);
 
 /**
  * How many replicas a group has.
@@ -538,6 +538,188 @@ export const ListScalingGroupsResponseSchema: GenMessage<ListScalingGroupsRespon
   messageDesc(file_svc_v1_scaling_group, 7);
 
 /**
+ * Request of ScaleScalingGroup. What is absent stays as it is.
+ *
+ * @generated from message svc.v1.ScaleScalingGroupRequest
+ */
+export type ScaleScalingGroupRequest = Message<"svc.v1.ScaleScalingGroupRequest"> & {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+
+  /**
+   * Fewest replicas.
+   *
+   * @generated from field: optional uint32 min_replicas = 2;
+   */
+  minReplicas?: number | undefined;
+
+  /**
+   * Most replicas.
+   *
+   * @generated from field: optional uint32 max_replicas = 3;
+   */
+  maxReplicas?: number | undefined;
+
+  /**
+   * Percent of a replica's processors at which another one is started; 0 = 80.
+   *
+   * @generated from field: optional uint32 target_cpu = 4;
+   */
+  targetCpu?: number | undefined;
+};
+
+/**
+ * Request of ScaleScalingGroup. What is absent stays as it is.
+ *
+ * @generated from message svc.v1.ScaleScalingGroupRequest
+ */
+export type ScaleScalingGroupRequestJson = {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string group = 1;
+   */
+  group?: string;
+
+  /**
+   * Fewest replicas.
+   *
+   * @generated from field: optional uint32 min_replicas = 2;
+   */
+  minReplicas?: number;
+
+  /**
+   * Most replicas.
+   *
+   * @generated from field: optional uint32 max_replicas = 3;
+   */
+  maxReplicas?: number;
+
+  /**
+   * Percent of a replica's processors at which another one is started; 0 = 80.
+   *
+   * @generated from field: optional uint32 target_cpu = 4;
+   */
+  targetCpu?: number;
+};
+
+/**
+ * Describes the message svc.v1.ScaleScalingGroupRequest.
+ * Use `create(ScaleScalingGroupRequestSchema)` to create a new message.
+ */
+export const ScaleScalingGroupRequestSchema: GenMessage<ScaleScalingGroupRequest, {jsonType: ScaleScalingGroupRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scaling_group, 8);
+
+/**
+ * Response of ScaleScalingGroup.
+ *
+ * @generated from message svc.v1.ScaleScalingGroupResponse
+ */
+export type ScaleScalingGroupResponse = Message<"svc.v1.ScaleScalingGroupResponse"> & {
+  /**
+   * The group.
+   *
+   * @generated from field: svc.v1.ScalingGroup group = 1;
+   */
+  group?: ScalingGroup | undefined;
+};
+
+/**
+ * Response of ScaleScalingGroup.
+ *
+ * @generated from message svc.v1.ScaleScalingGroupResponse
+ */
+export type ScaleScalingGroupResponseJson = {
+  /**
+   * The group.
+   *
+   * @generated from field: svc.v1.ScalingGroup group = 1;
+   */
+  group?: ScalingGroupJson;
+};
+
+/**
+ * Describes the message svc.v1.ScaleScalingGroupResponse.
+ * Use `create(ScaleScalingGroupResponseSchema)` to create a new message.
+ */
+export const ScaleScalingGroupResponseSchema: GenMessage<ScaleScalingGroupResponse, {jsonType: ScaleScalingGroupResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scaling_group, 9);
+
+/**
+ * Request of RestartScalingGroup.
+ *
+ * @generated from message svc.v1.RestartScalingGroupRequest
+ */
+export type RestartScalingGroupRequest = Message<"svc.v1.RestartScalingGroupRequest"> & {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+};
+
+/**
+ * Request of RestartScalingGroup.
+ *
+ * @generated from message svc.v1.RestartScalingGroupRequest
+ */
+export type RestartScalingGroupRequestJson = {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string group = 1;
+   */
+  group?: string;
+};
+
+/**
+ * Describes the message svc.v1.RestartScalingGroupRequest.
+ * Use `create(RestartScalingGroupRequestSchema)` to create a new message.
+ */
+export const RestartScalingGroupRequestSchema: GenMessage<RestartScalingGroupRequest, {jsonType: RestartScalingGroupRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scaling_group, 10);
+
+/**
+ * Response of RestartScalingGroup.
+ *
+ * @generated from message svc.v1.RestartScalingGroupResponse
+ */
+export type RestartScalingGroupResponse = Message<"svc.v1.RestartScalingGroupResponse"> & {
+  /**
+   * The group.
+   *
+   * @generated from field: svc.v1.ScalingGroup group = 1;
+   */
+  group?: ScalingGroup | undefined;
+};
+
+/**
+ * Response of RestartScalingGroup.
+ *
+ * @generated from message svc.v1.RestartScalingGroupResponse
+ */
+export type RestartScalingGroupResponseJson = {
+  /**
+   * The group.
+   *
+   * @generated from field: svc.v1.ScalingGroup group = 1;
+   */
+  group?: ScalingGroupJson;
+};
+
+/**
+ * Describes the message svc.v1.RestartScalingGroupResponse.
+ * Use `create(RestartScalingGroupResponseSchema)` to create a new message.
+ */
+export const RestartScalingGroupResponseSchema: GenMessage<RestartScalingGroupResponse, {jsonType: RestartScalingGroupResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scaling_group, 11);
+
+/**
  * Request of DeleteScalingGroup.
  *
  * @generated from message svc.v1.DeleteScalingGroupRequest
@@ -570,7 +752,7 @@ export type DeleteScalingGroupRequestJson = {
  * Use `create(DeleteScalingGroupRequestSchema)` to create a new message.
  */
 export const DeleteScalingGroupRequestSchema: GenMessage<DeleteScalingGroupRequest, {jsonType: DeleteScalingGroupRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_scaling_group, 8);
+  messageDesc(file_svc_v1_scaling_group, 12);
 
 /**
  * Response of DeleteScalingGroup.
@@ -605,7 +787,7 @@ export type DeleteScalingGroupResponseJson = {
  * Use `create(DeleteScalingGroupResponseSchema)` to create a new message.
  */
 export const DeleteScalingGroupResponseSchema: GenMessage<DeleteScalingGroupResponse, {jsonType: DeleteScalingGroupResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_scaling_group, 9);
+  messageDesc(file_svc_v1_scaling_group, 13);
 
 /**
  * State of a scaling group.
@@ -698,6 +880,28 @@ export const ScalingGroupService: GenService<{
     methodKind: "unary";
     input: typeof ListScalingGroupsRequestSchema;
     output: typeof ListScalingGroupsResponseSchema;
+  },
+  /**
+   * Changes how many replicas a group has, and nothing else of it. INVALID_ARGUMENT for bounds that
+   * CreateScalingGroup refuses, NOT_FOUND when there is no such group.
+   *
+   * @generated from rpc svc.v1.ScalingGroupService.ScaleScalingGroup
+   */
+  scaleScalingGroup: {
+    methodKind: "unary";
+    input: typeof ScaleScalingGroupRequestSchema;
+    output: typeof ScaleScalingGroupResponseSchema;
+  },
+  /**
+   * Puts new replicas of the same kind in the place of all that there are: they come up before the
+   * old ones go, and when the first one cannot be started everything stays as it is.
+   *
+   * @generated from rpc svc.v1.ScalingGroupService.RestartScalingGroup
+   */
+  restartScalingGroup: {
+    methodKind: "unary";
+    input: typeof RestartScalingGroupRequestSchema;
+    output: typeof RestartScalingGroupResponseSchema;
   },
   /**
    * Deletes a group with its replicas and their disks; volumes stay.

@@ -791,6 +791,8 @@ export async function openParts({
       recorded: logs,
       journal: metadata.processes,
       keys: serverKeys().objects,
+      metrics,
+      groupNames: async () => (await scalingGroups.opened())?.names() ?? new Map(),
     });
   });
   const imagesFolder = directory.file(join("tmp", "images"));
@@ -803,6 +805,7 @@ export async function openParts({
       ...{ engine, env, home: env.HOME ?? home, folder: imagesFolder, node: node(), clock, log },
       builds: metadata.imageBuilds,
       halted: (environmentId) => known.halted(environmentId),
+      changed: (environmentId) => noteChange(bus, "deployments", environmentId),
       needed: async () => imagesOfGroups(await metadata.documents.list(GROUPS.kind)),
     });
   });
@@ -814,7 +817,7 @@ export async function openParts({
       ...collections,
       containers: (await containers()).containers,
       environments: () => metadata.environments(),
-      ...{ sealer, node: node() },
+      ...{ sealer, node: node(), metrics, journal: metadata.processes },
       pace: options.groupIdleMs === undefined ? {} : { idleMs: options.groupIdleMs },
     });
     await groups.start();

@@ -25,6 +25,8 @@ import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts"
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
+import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import { userLine } from "../logs/user-line.ts";
@@ -78,6 +80,8 @@ export class BuildFailed extends Error {
 /** The services and folders that builds need. */
 export interface BuilderOptions {
   readonly metadata: IdentityStore & GraphStore & VersionStore & Pick<MetadataStore, "imageBuilds" | "series">;
+  /** Where changes of builds are noted. */
+  readonly bus: Bus;
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
   /** The vectors of the online store. */
@@ -281,7 +285,8 @@ export function createBuilder(options: BuilderOptions): Builder {
   const interpreterOf = async (stated: StatedVenv, source: string, note: Note, signal: AbortSignal): Promise<string> => {
     const { environmentId, id: deploymentId, name, requirements, runtime } = stated;
     const text = await requirementsText({ requirements }, source);
-    return recordedVenv(metadata.imageBuilds, { environmentId, deploymentId, venv: name, runtime }, signal, async (observer) =>
+    const records = { store: metadata.imageBuilds, changed: () => noteChange(options.bus, "deployments", environmentId) };
+    return recordedVenv(records, { environmentId, deploymentId, venv: name, runtime }, signal, async (observer) =>
       (await python()).environmentPython({
         requirements: text,
         requirementsFile: requirementsFile({ requirements }),

@@ -58,6 +58,8 @@ export interface ImagesOptions {
   readonly folder: string;
   /** Aborted with a reason in words when an environment is suspended or removed. */
   readonly halted: (environmentId: string) => AbortSignal;
+  /** Told that what is recorded of an environment's builds has changed; default: nobody is. */
+  readonly changed?: (environmentId: string) => void;
   /** Id of this node. */
   readonly node: string;
   readonly clock: Clock;
@@ -255,7 +257,7 @@ export function createImages(options: ImagesOptions): Images {
       for (const name of [tag, ...(packages === undefined ? [] : [packages])]) asked.set(name, clock.now());
       const isThere = !going.has(tag) && (await engine.image(tag)) !== undefined;
       const name = await begin(wish, tag, isThere);
-      const record = name === undefined ? undefined : buildRecord(builds, environmentId, name);
+      const record = name === undefined ? undefined : buildRecord(builds, environmentId, name, () => options.changed?.(environmentId));
       if (isThere) {
         await record?.end("skipped");
         return tag;

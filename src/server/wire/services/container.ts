@@ -2,10 +2,17 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
-import { type ContainerSchema, ContainerService, ContainerSpecSchema, ContainerStatus } from "../../../../gen/svc/v1/container_pb.ts";
+import {
+  type ContainerSchema,
+  ContainerService,
+  ContainerSpecSchema,
+  ContainerStatus,
+  type ContainerUseSchema,
+} from "../../../../gen/svc/v1/container_pb.ts";
 import { durationToMs, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { type ContainerState, hasEnded, type StoredContainer } from "../../containers/container-records.ts";
+import type { ContainerUses } from "../../containers/container-use.ts";
 import type { Containers } from "../../containers/containers.ts";
 import { Failure } from "../../failure.ts";
 import { routeAddress, routeLabel } from "../../route-label.ts";
@@ -28,7 +35,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
   const message = async (container: StoredContainer, { requestHeader }: HandlerContext) =>
-    containerMessage(container, platform.gatewayAddressFor(requestHeader), await containerCluster(platform));
+    containerMessage(
+      container,
+      platform.gatewayAddressFor(requestHeader),
+      (await platform.containers()).uses,
+      await containerCluster(platform),
+    );
   const containers = async (): Promise<Containers> => (await platform.containers()).containers;
 
   router.service(ContainerService, {
@@ -73,16 +85,28 @@ export function containerStatus({ status }: Pick<StoredContainer, "status">): Co
  * @param gateway address of the gateway; replicas have no route of their own
  * @param cluster id of the cluster that it runs in
  */
-export function containerMessage(container: StoredContainer, gateway: string, cluster: string): MessageInitShape<typeof ContainerSchema> {
+export function containerMessage(
+  container: StoredContainer,
+  gateway: string,
+  uses: ContainerUses,
+  cluster: string,
+): MessageInitShape<typeof ContainerSchema> {
   const { environmentId, id, name, spec, tags, lifetimeMs, exitCode, message, createdAt, startedAt, endedAt, node, group } = container;
   return {
     ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster },
     url: hasRoute(container) ? routeAddress(gateway, routeLabel("container", environmentId, name), spec.grpc) : "",
-    ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group },
+    ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group, ...useMessage(uses, id) },
     ...(exitCode !== undefined && { exitCode }),
     ...(startedAt !== undefined && { startedAt: msToTimestamp(startedAt) }),
     ...(endedAt !== undefined && { endedAt: msToTimestamp(endedAt) }),
   };
+}
+
+/** What a container uses, in the contract. */
+export function useMessage(uses: ContainerUses, id: string): { readonly use?: MessageInitShape<typeof ContainerUseSchema> } {
+  const { memoryBytes, processors } = uses.of(id) ?? {};
+  if (memoryBytes === undefined) return {};
+  return { use: { memoryBytes: BigInt(memoryBytes), ...(processors !== undefined && { processors }) } };
 }
 
 /** Whether requests are led to a container by itself. */

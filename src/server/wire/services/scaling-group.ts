@@ -6,6 +6,8 @@ import { ContainerSpecSchema } from "../../../../gen/svc/v1/container_pb.ts";
 import { type ScalingGroupSchema, ScalingGroupService, ScalingGroupStatus } from "../../../../gen/svc/v1/scaling_group_pb.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
+import { hasEnded } from "../../containers/container-records.ts";
+import type { ContainerUses } from "../../containers/container-use.ts";
 import { routeAddress, routeLabel } from "../../route-label.ts";
 import { specOf } from "../../scaling-groups/group-records.ts";
 import type { GroupState } from "../../scaling-groups/replica-set.ts";
@@ -30,7 +32,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
   const message = async (known: KnownGroup, { requestHeader }: HandlerContext) =>
-    groupMessage(known, platform.gatewayAddressFor(requestHeader), await containerCluster(platform));
+    groupMessage(known, platform.gatewayAddressFor(requestHeader), (await platform.containers()).uses, await containerCluster(platform));
 
   router.service(ScalingGroupService, {
     async createScalingGroup({ bounds = NO_BOUNDS, name, spec, tags }, context) {
@@ -49,6 +51,21 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return { groups: await Promise.all(groups.map((one) => message({ ...one, replicas: [] }, context))) };
     },
 
+    async scaleScalingGroup({ group, minReplicas, maxReplicas, targetCpu }, context) {
+      const { id } = await environmentOf(context);
+      const change = {
+        ...(minReplicas !== undefined && { minReplicas }),
+        ...(maxReplicas !== undefined && { maxReplicas }),
+        ...(targetCpu !== undefined && { targetCpu }),
+      };
+      return { group: await message(await (await platform.scalingGroups()).scale(id, named(group), change), context) };
+    },
+
+    async restartScalingGroup({ group }, context) {
+      const { id } = await environmentOf(context);
+      return { group: await message(await (await platform.scalingGroups()).restart(id, named(group)), context) };
+    },
+
     async deleteScalingGroup({ group }, context) {
       const { id } = await environmentOf(context);
       return { group: await message(await (await platform.scalingGroups()).delete(id, named(group)), context) };
@@ -64,6 +81,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
 function groupMessage(
   { group, replicas, state }: KnownGroup,
   gateway: string,
+  uses: ContainerUses,
   cluster: string,
 ): MessageInitShape<typeof ScalingGroupSchema> {
   const { content, createdAt, id, name, scope, updatedAt } = group;
@@ -73,6 +91,9 @@ function groupMessage(
     ...{ readyReplicas: state.ready, wantedReplicas: state.wanted, message: state.message },
     url: spec.port === 0 ? "" : routeAddress(gateway, routeLabel("group", scope, name), spec.grpc),
     ...{ createdAt: msToTimestamp(createdAt), updatedAt: msToTimestamp(updatedAt) },
-    replicas: replicas.map((one) => containerMessage(one, gateway, cluster)),
+    replicas: replicas.map((one) => ({
+      ...containerMessage(one, gateway, uses, cluster),
+      ...(state.readyIds && !hasEnded(one) && { ready: state.readyIds.has(one.id) }),
+    })),
   };
 }

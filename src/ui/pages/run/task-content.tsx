@@ -36,7 +36,7 @@ export function TaskContent({ id }: { readonly id: string }) {
               <Command line={command("task", "profile", id, "--out", "task.svg")} />
             </>
           )}
-          <RunLines id={id} createdAt={task.createdAt} endedAt={task.endedAt} />
+          <RunLines ids={[id]} createdAt={task.createdAt} endedAt={task.endedAt} />
         </>
       )}
     </Loading>
