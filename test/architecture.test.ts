@@ -259,7 +259,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   engines: ["shells"],
   benchmarks: ["access", "datasets", "deployments", "documents", "engines", "jobs", "stores", "tables", "thread", "webhooks"],
   containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "metrics", "secrets", "shells", "stores"],
-  images: ["containers", "deployments", "engines", "stores"],
+  images: ["containers", "deployments", "engines", "python", "stores"],
   "scaling-groups": ["access", "containers", "documents", "http1", "http2", "jobs", "metrics", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [

@@ -568,6 +568,11 @@ export async function openParts({
         const { untoldWebhooks } = await import("../monitors/untold-webhooks.ts");
         return graph.monitors.length === 0 ? [] : untoldWebhooks(graph, await (await webhooks()).list(environmentId));
       },
+      workerContainer: async (environmentId) => (await (await configurations()).get(environmentId)).config.worker_container,
+      async workerContainers() {
+        const { createWorkerContainers } = await import("../images/worker-containers.ts");
+        return createWorkerContainers(await images(), (await containers()).engine, { folder: imagesFolder, node: node() });
+      },
       workers: options.workers,
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
@@ -641,10 +646,12 @@ export async function openParts({
     ]);
     const folder = directory.file("tasks");
     await rm(folder, { recursive: true, force: true });
+    const kept = await configurations();
     return createTasks({
       metadata,
       deployments: await deployments(),
-      protection: (await configurations()).protection,
+      protection: kept.protection,
+      specs: async (environmentId) => (await kept.get(environmentId)).config.specs_config,
       sources: createSourceFiles(objects),
       processes: await processes(),
       logs: logRecorder,
@@ -779,7 +786,7 @@ export async function openParts({
       ...{ folder, clock, log },
     });
   });
-  const containers = once(async () => {
+  const containers = once(async (): Promise<ContainerCapabilities> => {
     const { createContainerCapabilities } = await import("../containers/create-containers.ts");
     const known = await deployments();
     return createContainerCapabilities({
@@ -796,7 +803,7 @@ export async function openParts({
     });
   });
   const imagesFolder = directory.file(join("tmp", "images"));
-  const images = once(async () => {
+  const images = once(async (): Promise<Images> => {
     const { createImages } = await import("../images/images.ts");
     const { GROUPS, imagesOfGroups } = await import("../scaling-groups/group-records.ts");
     const { engine } = await containers();

@@ -13,6 +13,7 @@ import { type Graph, GraphSchema, type Resolver } from "../../../gen/svc/v1/grap
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
+import type { WorkerContainer } from "../../domain/environment-config.ts";
 import { isError } from "../../domain/finding.ts";
 import type { GraphDecoder } from "../../domain/graph-bytes.ts";
 import { resolversIn } from "../../domain/graph-diff.ts";
@@ -65,6 +66,7 @@ import { createRenewal, workersText } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
 import { checkStreamStatements, type StatementExaminer } from "./stream-statements.ts";
 import { recordedVenv } from "./venv-builds.ts";
+import type { WorkerContainers } from "./worker-containers.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
 export class BuildFailed extends Error {
@@ -108,6 +110,9 @@ export interface BuilderOptions {
   /** Absolute folder of virtual environments and of the SDK. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The containers in which the workers of an environment run; without an image they do not. */
+  readonly workerContainer: (environmentId: string) => Promise<WorkerContainer>;
+  readonly workerContainers: () => Promise<WorkerContainers>;
   /** As in `StartOptions`. */
   readonly workers?: number | undefined;
 }
@@ -188,6 +193,9 @@ const MAX_WORKERS = 4;
 const SHORTEST_HIDDEN = 6;
 const NO_WORKERS_ON_WINDOWS =
   "The embedded server does not run Python resolvers on Windows. Start it on Linux, on macOS or in WSL (`svc server start`), and deploy there: svc apply --api-host <address>.";
+
+const WORKERS_ALONE =
+  "In this environment code runs in containers (`worker_container`), which only workers do so far: tasks, evaluations, notebooks and shells do not run here. Run them in an environment without that setting.";
 
 /** Workers of a deployment that answers the queries of its environment. */
 export function servingWorkers({ workers }: Pick<BuilderOptions, "workers">): number {
@@ -319,6 +327,33 @@ export function createBuilder(options: BuilderOptions): Builder {
     };
   };
 
+  /** What workers are started with, which may be containers. */
+  const workersStartedWith = async (
+    stated: StatedVenv,
+    source: string,
+    given: EnvironmentVariables,
+    note: Note,
+    signal: AbortSignal,
+  ): Promise<ProjectRuntime> => {
+    const container = await options.workerContainer(stated.environmentId);
+    if (container.image === "") return startedWith(stated, source, given, note, signal);
+    const { environmentId, id: deploymentId, name: venv } = stated;
+    const requirements = await requirementsText(stated, source);
+    note(`preparing containers of ${container.image}`);
+    const prepare = await options.workerContainers();
+    const wish = { environmentId, deploymentId, venv, requirements, root: source, container, onLine: note };
+    const runtime = await prepare(wish, signal).catch((error: unknown) => {
+      throw error instanceof Failure ? new BuildFailed([error.message, error.detail.hint ?? ""].join(" ").trim()) : error;
+    });
+    const variables = Object.entries({ ...given.plain, ...given.env });
+    return {
+      ...runtime,
+      sdkRoot: await (await python()).sdkRoot(),
+      sourceRoot: source,
+      env: Object.fromEntries(variables.filter((entry): entry is [string, string] => entry[1] !== undefined)),
+    };
+  };
+
   /**
    * Starts the workers of a deployment: those of a graph that is still being read import the
    * project meanwhile. With a graph that needs none, none is started.
@@ -361,7 +396,7 @@ export function createBuilder(options: BuilderOptions): Builder {
           () => undefined,
         ),
       );
-      for (const { stated, venv } of functions) if (venv) await startedWith(stated, source, given, note, over);
+      for (const { stated, venv } of functions) if (venv) await workersStartedWith(stated, source, given, note, over);
       if (others.length + functions.length === 0) return own;
       const { createVenvPool } = await import("../python/venv-pool.ts");
       const named = [
@@ -393,11 +428,11 @@ export function createBuilder(options: BuilderOptions): Builder {
   ): Promise<PythonPool> => {
     const { hidden } = given;
     if (resolverFqns instanceof Promise) resolverFqns.catch(() => undefined);
-    const started = await startedWith(stated, source, given, note, signal);
+    const started = await workersStartedWith(stated, source, given, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
     return createWorkerPool({
       ...started,
-      codeFile: await (await python()).compiledCode(started.python, deployment.projectName),
+      ...(!started.launch && { codeFile: await (await python()).compiledCode(started.python, deployment.projectName) }),
       size: deployment.branch === "" && !deployment.noPromote ? servingWorkers(options) : 1,
       socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
       clock,
@@ -592,6 +627,8 @@ export function createBuilder(options: BuilderOptions): Builder {
 
     async runtime(deployment, source, signal, venv = "", { withoutSecrets = false } = {}) {
       const environment = await environmentOf(deployment);
+      const { image } = await options.workerContainer(environment.id);
+      if (image !== "") throw new BuildFailed(WORKERS_ALONE);
       const known = await secrets.variables(environment.id);
       const variables = withoutSecrets ? { ...known, env: {}, integrations: [] } : known;
       await unpackInto(source, deployment);

@@ -97,8 +97,8 @@ const VERSION = "1";
 const REPOSITORY = "localhost/svc";
 /** The label of images, which containers that are made of them have too. */
 const BUILT_BY = "svc.built-by";
-/** The label of the containers in which builds run. */
-const BUILDING = "svc.building";
+/** The label of containers that end with the server that made them. */
+export const TRANSIENT = "svc.transient";
 /** Milliseconds since it was asked for that an image is kept, and most of them. */
 const KEPT_MS = 14 * 86_400_000;
 const MOST_KEPT = 40;
@@ -144,7 +144,7 @@ export function createImages(options: ImagesOptions): Images {
         engine,
         base: spec.base,
         tag: packages,
-        labels: { ...labels, [BUILDING]: node },
+        labels: { ...labels, [TRANSIENT]: node },
         lines: requirements.lines,
         files: named,
         settings,
@@ -234,7 +234,7 @@ export function createImages(options: ImagesOptions): Images {
   const sweep = async (): Promise<void> => {
     const engine = options.engine();
     await rm(folder, { recursive: true, force: true });
-    for (const { id } of await engine.list(BUILDING, node)) await engine.remove(id);
+    for (const { id } of await engine.list(TRANSIENT, node)) await engine.remove(id);
     await tidy();
   };
   const noted = (work: Promise<void>): Promise<void> =>
