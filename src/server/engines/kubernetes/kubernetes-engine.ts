@@ -137,6 +137,20 @@ export function createKubernetesEngine(access: ClusterAccess, { volumes, pauseMs
       });
     },
 
+    async signal(id, signal) {
+      const isRunning = async (): Promise<boolean> => {
+        const pod = await find(id);
+        return pod !== undefined && containerOf(pod).state === "running";
+      };
+      if (!(await isRunning())) return;
+      // Kubernetes sends no signals by itself: a shell in the pod does.
+      const argv = ["/bin/sh", "-c", 'kill -s "$1" 1', "sh", signal.replace(/^SIG/, "")];
+      const silent = { workdir: "", env: {}, terminal: undefined, onOutput: () => undefined, onTaken: () => undefined };
+      const code = await (await startExec(api, of(id), { argv, ...silent })).ended;
+      if (code !== 0 && (await isRunning()))
+        throw new Failure("failed_precondition", `The pod ${id} has no shell that could send it ${signal}.`);
+    },
+
     remove,
 
     async *output(id, from, signal) {

@@ -103,7 +103,7 @@ export function podOf(container: NewContainer, shared: SharedVolumes | undefined
       ...(mounts.length > 0 && { volumes: [{ name: "shared", persistentVolumeClaim: { claimName: claimOf(shared).claim } }] }),
       containers: [
         {
-          ...{ name: CONTAINER, image, imagePullPolicy: "IfNotPresent" },
+          ...{ name: CONTAINER, image, imagePullPolicy: "IfNotPresent", ...(container.workdir && { workingDir: container.workdir }) },
           ...(entrypoint.length > 0 && { command: entrypoint.map(literal) }),
           ...(args.length > 0 && { args: args.map(literal) }),
           ...(hasVariables && { envFrom: [{ secretRef: { name: podName(name) } }] }),
