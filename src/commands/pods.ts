@@ -7,7 +7,7 @@ export default defineCommand({
   summary: "Show pod status",
   category: "Server and account",
   description:
-    "A pod is a process of the platform, such as a server or a Python worker of a deployment, or a container or sandbox that has not ended.",
+    "A pod is a process of the platform, such as a server or a Python worker of a deployment, or a container or sandbox that has not ended. Those in Kubernetes have the nodes of their cluster.",
   examples: ["svc pods", { run: "svc pods --json", does: "With memory and processor time" }],
   needs: ["session"],
   run: async ({ api }) => (await api.clusters()).listPods({}),

@@ -47,3 +47,15 @@ export function isLoopbackHost(host: string): boolean {
   if (address === undefined) return false;
   return isInNetwork(address, "127.0.0.0/8") || isInNetwork(address, "::/127") || isInNetwork(address, "0.0.0.0/32");
 }
+
+/** Networks whose addresses are no single machine beyond this one and its link. */
+const NOT_ELSEWHERE = [...["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3"], ...["::/127", "fe80::/10", "ff00::/8"]];
+
+/**
+ * Whether a text is the address of one machine beyond this one: no name, not this machine's own,
+ * and not its link's, where clouds tell secrets.
+ */
+export function isElsewhere(host: string): boolean {
+  const address = parseAddress(host);
+  return address !== undefined && !NOT_ELSEWHERE.some((network) => isInNetwork(address, network));
+}

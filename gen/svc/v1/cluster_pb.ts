@@ -36,14 +36,14 @@ export type Cluster = Message<"svc.v1.Cluster"> & {
   name: string;
 
   /**
-   * Its kind: `local`.
+   * Its kind: `local` or `kubernetes`.
    *
    * @generated from field: string kind = 3;
    */
   kind: string;
 
   /**
-   * When the platform began.
+   * When the platform began, or the cluster's namespace was made; absent when that is not known.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
@@ -78,14 +78,14 @@ export type ClusterJson = {
   name?: string;
 
   /**
-   * Its kind: `local`.
+   * Its kind: `local` or `kubernetes`.
    *
    * @generated from field: string kind = 3;
    */
   kind?: string;
 
   /**
-   * When the platform began.
+   * When the platform began, or the cluster's namespace was made; absent when that is not known.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
@@ -107,7 +107,7 @@ export const ClusterSchema: GenMessage<Cluster, {jsonType: ClusterJson}> = /*@__
   messageDesc(file_svc_v1_cluster, 0);
 
 /**
- * A server process of the platform, and its machine.
+ * A server process of the platform, and its machine; or a machine of a Kubernetes cluster.
  *
  * @generated from message svc.v1.ClusterNode
  */
@@ -127,14 +127,14 @@ export type ClusterNode = Message<"svc.v1.ClusterNode"> & {
   host: string;
 
   /**
-   * Address of the server for its own machine.
+   * Address of the server for its own machine; empty for a machine of Kubernetes.
    *
    * @generated from field: string url = 3;
    */
   url: string;
 
   /**
-   * Version of the server.
+   * Version of the server, or of the kubelet.
    *
    * @generated from field: string version = 4;
    */
@@ -148,7 +148,7 @@ export type ClusterNode = Message<"svc.v1.ClusterNode"> & {
   draining: boolean;
 
   /**
-   * When it started.
+   * When it started, or joined its cluster.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 6;
    */
@@ -162,7 +162,7 @@ export type ClusterNode = Message<"svc.v1.ClusterNode"> & {
   heartbeatAt?: Timestamp | undefined;
 
   /**
-   * Its machine; absent for another node than the one that answers.
+   * Its machine; absent for another server than the one that answers.
    *
    * @generated from field: svc.v1.Machine machine = 8;
    */
@@ -170,7 +170,7 @@ export type ClusterNode = Message<"svc.v1.ClusterNode"> & {
 };
 
 /**
- * A server process of the platform, and its machine.
+ * A server process of the platform, and its machine; or a machine of a Kubernetes cluster.
  *
  * @generated from message svc.v1.ClusterNode
  */
@@ -190,14 +190,14 @@ export type ClusterNodeJson = {
   host?: string;
 
   /**
-   * Address of the server for its own machine.
+   * Address of the server for its own machine; empty for a machine of Kubernetes.
    *
    * @generated from field: string url = 3;
    */
   url?: string;
 
   /**
-   * Version of the server.
+   * Version of the server, or of the kubelet.
    *
    * @generated from field: string version = 4;
    */
@@ -211,7 +211,7 @@ export type ClusterNodeJson = {
   draining?: boolean;
 
   /**
-   * When it started.
+   * When it started, or joined its cluster.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 6;
    */
@@ -225,7 +225,7 @@ export type ClusterNodeJson = {
   heartbeatAt?: TimestampJson;
 
   /**
-   * Its machine; absent for another node than the one that answers.
+   * Its machine; absent for another server than the one that answers.
    *
    * @generated from field: svc.v1.Machine machine = 8;
    */
@@ -988,7 +988,7 @@ export type ClusterEvent = Message<"svc.v1.ClusterEvent"> & {
 
   /**
    * One word: `Started`, `Ready`, `Stopped`, `Crashed`; of scaling groups `Created`, `Replaced`,
-   * `Scaled`, `Failed`, `Deleted`.
+   * `Scaled`, `Failed`, `Deleted`; or one of Kubernetes.
    *
    * @generated from field: string reason = 3;
    */
@@ -1038,7 +1038,7 @@ export type ClusterEventJson = {
 
   /**
    * One word: `Started`, `Ready`, `Stopped`, `Crashed`; of scaling groups `Created`, `Replaced`,
-   * `Scaled`, `Failed`, `Deleted`.
+   * `Scaled`, `Failed`, `Deleted`; or one of Kubernetes.
    *
    * @generated from field: string reason = 3;
    */
@@ -1080,8 +1080,8 @@ export const ClusterEventSchema: GenMessage<ClusterEvent, {jsonType: ClusterEven
  */
 export const ClusterService: GenService<{
   /**
-   * All clusters. A platform without an orchestrator has one, `clstr_local`: the machines of its
-   * nodes.
+   * All clusters: `clstr_local`, the machines of the platform's nodes, and the one that containers run
+   * in, where their engine is Kubernetes.
    *
    * @generated from rpc svc.v1.ClusterService.ListClusters
    */
@@ -1121,7 +1121,8 @@ export const ClusterService: GenService<{
     output: typeof ListPodsResponseSchema;
   },
   /**
-   * The journal of processes, newest first; it reaches back 90 days.
+   * The journal of processes, newest first; it reaches back 90 days. With it, what a Kubernetes cluster
+   * remembers of containers that the platform knows, mostly an hour.
    *
    * @generated from rpc svc.v1.ClusterService.ListEvents
    */

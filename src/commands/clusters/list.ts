@@ -4,7 +4,7 @@ import { messageTable } from "../../output/message-view.ts";
 
 export default defineCommand({
   summary: "List clusters",
-  description: "A server that runs on machines of its own has one, clstr_local.",
+  description: "The platform's own machines are one, clstr_local. Where containers run in Kubernetes, their cluster is another.",
   examples: ["svc clusters list", "svc clusters list --json"],
   needs: ["session"],
   run: async ({ api }) => (await api.clusters()).listClusters({}),

@@ -13,7 +13,7 @@ const flags = {
   name: text("name, of a-z, 0-9 and -; left out: one is made", { aliases: ["-n"], placeholder: "<name>" }),
   entrypoint: text("program that is run instead of the image's; its arguments follow --", { aliases: ["-e"], placeholder: "<program>" }),
   lifetime: duration("how long it runs at most, such as 1h or 30m; 0 = without end", { default: 0 }),
-  cluster: text("cluster; there is one, local", { aliases: ["--cluster-id"], placeholder: "<name>" }),
+  cluster: text("cluster that containers run in; there is one", { aliases: ["--cluster-id"], placeholder: "<name>" }),
   kernelPolicy: choice("restricted: a kernel of its own (gVisor), where the engine has that", ["restricted", "open"] as const),
   route: list(text("where it may connect to; refused by servers that cannot filter", { placeholder: "<CIDR[=PORTS]>" })),
   port: int("port of the container that answers HTTP, for a route to it", { aliases: ["--https-port"], placeholder: "<port>" }),

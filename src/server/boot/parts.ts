@@ -754,7 +754,7 @@ export async function openParts({
   });
   let ownUrl = "";
   const benchmarks = once(async () => {
-    const [{ createBenchmarks }, { engineSocket, findEngine }, { createTokens }, { ALLOW_VARIABLE, readAllowedNetworks }] =
+    const [{ createBenchmarks }, { engineAddress, findEngine }, { createTokens }, { ALLOW_VARIABLE, readAllowedNetworks }] =
       await Promise.all([
         import("../benchmarks/benchmarks.ts"),
         import("../engines/find-engine.ts"),
@@ -771,7 +771,7 @@ export async function openParts({
       tokens: createTokens({ keys: serverKeys().tokens, clock }),
       url: () => ownUrl,
       allowed: readAllowedNetworks(env[ALLOW_VARIABLE]),
-      engine: () => (engineSocket(env, env.HOME ?? home) === undefined ? undefined : findEngine(env, env.HOME ?? home)),
+      engine: () => (engineAddress(env, env.HOME ?? home)?.kind === "socket" ? findEngine(env, env.HOME ?? home) : undefined),
     });
   });
   const shells = once(async () => {

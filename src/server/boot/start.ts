@@ -112,7 +112,7 @@ export async function start(options: StartOptions): Promise<Server> {
   const certificate = options.tls && readCertificate(options.tls, options.clock.now(), TLS_HINT);
   workerMemoryLimit(options.env);
   if (options.env.SVC_WORKER_ENV) (await import("../python/worker-env.ts")).refuseWrongWorkerEnv(options.env);
-  if (options.env.SVC_CONTAINER_ENGINE) (await import("../engines/find-engine.ts")).engineSocket(options.env, "");
+  if (options.env.SVC_CONTAINER_ENGINE) (await import("../engines/find-engine.ts")).engineAddress(options.env, "");
   if (options.env.SVC_HOST_PROGRAMS) (await import("../engines/engine-router.ts")).allowsHost(options.env);
   if (options.env.SVC_WEBHOOK_ALLOW) (await import("../webhooks/address-guard.ts")).readAllowedNetworks(options.env.SVC_WEBHOOK_ALLOW);
   const releases =

@@ -124,7 +124,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const KILLED = 137;
 const NODE_LABEL = "svc.node";
 const KIND_LABEL = "svc.kind";
-const ID_LABEL = "svc.id";
+export const ID_LABEL = "svc.id";
 
 /** Makes the capability. */
 export function createContainers(options: ContainersOptions): Containers {
@@ -285,7 +285,7 @@ export function createContainers(options: ContainersOptions): Containers {
         engineId = await engine.create(
           {
             ...{
-              name: `svc-${stored.id}`,
+              name: engineName(stored),
               image: spec.image,
               entrypoint: spec.entrypoint,
               arguments: spec.arguments,
@@ -367,6 +367,11 @@ export function createContainers(options: ContainersOptions): Containers {
       await records.close();
     },
   };
+}
+
+/** The name by which the engine knows a container. */
+export function engineName({ id }: Pick<StoredContainer, "id">): string {
+  return `svc-${id}`;
 }
 
 /** Throws an error again unless it says that there is no such thing. */

@@ -2,9 +2,9 @@
 
 import type { KeyRing } from "../access/keys.ts";
 import type { CollectionParts } from "../documents/collection.ts";
-import type { ContainerEngine, EngineDescription } from "../engines/container-engine.ts";
+import type { ContainerEngine, EngineCluster, EngineDescription } from "../engines/container-engine.ts";
 import { allowsHost, createEngineRouter } from "../engines/engine-router.ts";
-import { engineSocket, findEngine } from "../engines/find-engine.ts";
+import { engineAddress, findEngine } from "../engines/find-engine.ts";
 import { createHostEngine } from "../engines/host/host-engine.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
@@ -28,6 +28,8 @@ export interface ContainerCapabilities {
   hasEngine(): boolean;
   /** Which engine it is. Rejects with Failure when there is none, or it does not answer. */
   describeEngine(signal: AbortSignal): Promise<EngineDescription>;
+  /** The cluster that containers run in; undefined = this machine, or there is no engine. */
+  cluster(): EngineCluster | undefined;
   /** Finds those again that ran when the server stopped. */
   resume(): Promise<void>;
   /** Ends and removes all of an environment. */
@@ -92,8 +94,9 @@ export function createContainerCapabilities(
     volumes,
     uses,
     engine: images,
-    hasEngine: () => engineSocket(env, home) !== undefined,
+    hasEngine: () => engineAddress(env, home) !== undefined,
     describeEngine: async (signal) => engine().describe(signal),
+    cluster: () => (engineAddress(env, home)?.kind === "kubernetes" ? images().cluster : undefined),
     async resume() {
       await Promise.all([containers.resume(), boxes.resume()]);
     },

@@ -25,7 +25,7 @@ export interface NewContainer {
   readonly hasNetwork: boolean;
   /** Whether it shares this machine's network: for programs of the platform alone. */
   readonly isOnHost?: boolean;
-  /** Port that is to be reached from this machine; undefined = none. */
+  /** Port that this server is to reach; undefined = none. */
   readonly port: number | undefined;
   readonly mounts: readonly { readonly source: string; readonly path: string; readonly isReadOnly?: boolean }[];
   /** User and perhaps group in it; default: the image's. */
@@ -52,7 +52,10 @@ export interface EngineContainer {
   /** Epoch milliseconds; undefined before. */
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
-  /** Where its port is reached from this machine; undefined = it has none, or does not run. */
+  /**
+   * Where this server reaches its port: at this machine's loopback, or at an address of its own in
+   * a cluster. Undefined = it has none, or does not run.
+   */
   readonly address: { readonly host: string; readonly port: number } | undefined;
 }
 
@@ -65,6 +68,7 @@ export interface EngineUse {
 
 /** A line of a container's output. */
 export interface EngineOutput {
+  /** Where its engine does not tell them apart, all is standard output. */
   readonly stream: "stdout" | "stderr";
   /** When it was printed, in epoch microseconds. */
   readonly at: number;
@@ -106,11 +110,68 @@ export interface EngineImage {
 
 /** Which engine it is. */
 export interface EngineDescription {
-  /** For example `podman` or `docker`. */
+  /** For example `podman`, `docker` or `kubernetes`. */
   readonly kind: string;
   readonly version: string;
   /** Where it is reached. */
   readonly address: string;
+}
+
+/** A machine of an engine's cluster. */
+export interface EngineNode {
+  readonly id: string;
+  readonly name: string;
+  /** Version of what runs containers there. */
+  readonly version: string;
+  /** Whether it takes no new containers. */
+  readonly isDraining: boolean;
+  /** Epoch milliseconds. */
+  readonly joinedAt: number;
+  /** Last sign of life; undefined = none was ever seen. */
+  readonly seenAt: number | undefined;
+  /** For example `linux-amd64`. */
+  readonly platform: string;
+  readonly cpus: number;
+  readonly memoryBytes: number;
+}
+
+/** A container of the platform, as its cluster sees it. */
+export interface EnginePod {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Name of its machine; empty = none has it yet. */
+  readonly node: string;
+  readonly status: "Starting" | "Running";
+  readonly restarts: number;
+}
+
+/** Something that a cluster says of a container. */
+export interface EngineEvent {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly type: "Normal" | "Warning";
+  /** One word. */
+  readonly reason: string;
+  /** The name that the container was made with. */
+  readonly container: string;
+  readonly message: string;
+}
+
+/** The cluster that an engine runs containers in, where that is more than this machine. */
+export interface EngineCluster {
+  /** With prefix `clstr_`; stays the same. */
+  readonly id: string;
+  readonly name: string;
+  readonly kind: "kubernetes";
+  /** When it was made; undefined where this server may not know. */
+  createdAt(): Promise<number | undefined>;
+  /** Its machines; none where this server may not see them. */
+  nodes(): Promise<readonly EngineNode[]>;
+  /** Containers that have not ended. */
+  pods(): Promise<readonly EnginePod[]>;
+  /** What it remembers about containers of these names. */
+  events(containers: readonly string[]): Promise<readonly EngineEvent[]>;
+  /** What it has to be able to do; each is tried by its function, and changes nothing. */
+  checks(signal: AbortSignal): Readonly<Record<string, () => Promise<void>>>;
 }
 
 /**
@@ -120,11 +181,12 @@ export interface EngineDescription {
 export interface ContainerEngine {
   describe(signal: AbortSignal): Promise<EngineDescription>;
   /**
-   * Makes a container, which does not run yet; fetches an image that is not there. Nothing is left
-   * behind when this rejects.
+   * Makes a container, which does not run yet. Nothing is left behind when this rejects. An image
+   * that is not there is fetched now, or when it is started.
    * @returns the engine's id
    */
   create(container: NewContainer, signal: AbortSignal): Promise<string>;
+  /** Resolves once it runs, or has run; rejects when it cannot, and leaves it to be removed. */
   start(id: string): Promise<void>;
   /** Has an image of this name without files: a container of it has its mounts alone. */
   makeEmptyImage(name: string, signal: AbortSignal): Promise<void>;
@@ -144,7 +206,7 @@ export interface ContainerEngine {
   output(id: string, from: number, signal: AbortSignal): AsyncIterable<EngineOutput>;
   /** Runs a command in a running container that has /bin/sh. */
   exec(id: string, exec: NewExec): Promise<RunningProgram>;
-  /** Undefined when it does not run. */
+  /** Undefined when it does not run, or nobody measures it. */
   use(id: string): Promise<EngineUse | undefined>;
   /**
    * Builds an image; the log comes line by line. Rejects in the engine's words when a step fails,
@@ -165,4 +227,6 @@ export interface ContainerEngine {
   images(label: string, value: string): Promise<EngineImage[]>;
   /** Removes an image by its name, if there is one; false when a container has it. */
   removeImage(name: string): Promise<boolean>;
+  /** Absent where its containers run on this machine. */
+  readonly cluster?: EngineCluster;
 }

@@ -4,6 +4,7 @@
  */
 
 import { errorText } from "../../domain/error-text.ts";
+import { isElsewhere } from "../../domain/ip-address.ts";
 import { Failure } from "../failure.ts";
 import { readBody, writeBody } from "../http1/body.ts";
 import { type Connections, ConnectRefused } from "../http1/connections.ts";
@@ -231,12 +232,15 @@ async function pass(parts: GatewayParts, passed: Passed): Promise<boolean> {
   }
 }
 
-/** A server of a route on this machine. Rejects with Refused, or as `Route.lease`. */
+/**
+ * A server of a route, on this machine or in its engine's cluster. Rejects with Refused, or as
+ * `Route.lease`.
+ */
 export async function leaseOf(route: Route, signal: AbortSignal): Promise<Lease> {
   const lease = await route.lease(signal);
-  if (isLoopback(lease.address.host)) return lease;
+  if (isLoopback(lease.address.host) || isElsewhere(lease.address.host)) return lease;
   lease.release("failed");
-  throw new Refused(502, `The ${route.what} is not on this machine.`);
+  throw new Refused(502, `The ${route.what} is at no address of a container.`);
 }
 
 /**

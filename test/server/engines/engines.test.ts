@@ -5,8 +5,15 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createDockerEngine } from "../../../src/server/engines/docker/docker-engine.ts";
 import { OutputFrames } from "../../../src/server/engines/docker/output-frames.ts";
-import { ENGINE_VARIABLE, engineSocket, findEngine } from "../../../src/server/engines/find-engine.ts";
+import {
+  ENGINE_VARIABLE,
+  engineAddress,
+  findEngine,
+  NAMESPACE_VARIABLE,
+  VOLUMES_VARIABLE,
+} from "../../../src/server/engines/find-engine.ts";
 import { createHostEngine } from "../../../src/server/engines/host/host-engine.ts";
+import { KUBERNETES_REFUSALS, kubernetesUnderTest, lacksKubernetes } from "../../harness/kubernetes.ts";
 import { lacksProgram } from "../../harness/needs.ts";
 import { BUSYBOX, lacksPodman, startPodman } from "../../harness/podman.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
@@ -15,39 +22,59 @@ import { engineConformance } from "./engine.conformance.ts";
 if (!lacksPodman())
   engineConformance("Docker's API, of Podman", async () => {
     const podman = await startPodman();
+    const folder = new TempFolder();
     return {
       engine: createDockerEngine(podman.address.slice("unix://".length)),
-      image: BUSYBOX,
-      containers: podman.containers,
+      ...{ image: BUSYBOX, missing: { image: "localhost/none:none", words: "There is no image 'localhost/none:none'" } },
+      ...{ containers: podman.containers, splitsOutput: true, hosts: /^127\.0\.0\.1$/, folder: folder.path },
       builds: () =>
         podman
           .podman("ps", "--all", "--external", "--filter", "status=unknown", "--quiet")
           .split("\n")
           .filter((id) => id !== ""),
-      close: async () => podman[Symbol.asyncDispose](),
+      async close() {
+        folder[Symbol.dispose]();
+        await podman[Symbol.asyncDispose]();
+      },
     };
   });
+if (!lacksKubernetes()) engineConformance("Kubernetes", kubernetesUnderTest, KUBERNETES_REFUSALS);
 
 if (process.platform === "linux" && !lacksProgram("busybox"))
-  engineConformance("the server's own machine", async () => {
-    const folder = new TempFolder();
-    return {
-      engine: createHostEngine({ folder: folder.path, env: process.env }),
-      image: "host:",
-      containers: () => readdirSync(folder.path),
-      builds: () => [],
-      close: async () => folder[Symbol.dispose](),
-    };
-  }, ["no network", "memory", "volumes", "images"]);
+  engineConformance(
+    "the server's own machine",
+    async () => {
+      const folder = new TempFolder();
+      return {
+        engine: createHostEngine({ folder: folder.path, env: process.env }),
+        ...{ image: "host:", missing: { image: "host:/no/such", words: "no folder /no/such" } },
+        ...{ containers: () => readdirSync(folder.path), splitsOutput: true, hosts: /^127\.0\.0\.1$/, folder: undefined },
+        builds: () => [],
+        close: async () => folder[Symbol.dispose](),
+      };
+    },
+    {
+      "no network": "has its network",
+      memory: "No limit of processors or memory",
+      volumes: "a volume cannot be at /data",
+      images: "has no images",
+    },
+  );
 
 describe("where the engine is", () => {
   test("is said, or it is at a usual place, or there is none and what to install is told", async () => {
     using folder = new TempFolder();
-    expect(engineSocket({ [ENGINE_VARIABLE]: "unix:///x/y.sock" }, "/")).toBe("/x/y.sock");
-    expect(engineSocket({ [ENGINE_VARIABLE]: "off", DOCKER_HOST: "unix:///x" }, "/")).toBeUndefined();
+    expect(engineAddress({ [ENGINE_VARIABLE]: "unix:///x/y.sock" }, "/")).toEqual({ kind: "socket", path: "/x/y.sock" });
+    expect(engineAddress({ [ENGINE_VARIABLE]: "off", DOCKER_HOST: "unix:///x" }, "/")).toBeUndefined();
     await Bun.write(join(folder.path, "podman/podman.sock"), "");
-    expect(engineSocket({ XDG_RUNTIME_DIR: folder.path }, "/")).toBe(join(folder.path, "podman/podman.sock"));
-    expect(() => engineSocket({ [ENGINE_VARIABLE]: "tcp://127.0.0.1:2375" }, "/")).toThrow("which is no address of a container engine");
+    const path = join(folder.path, "podman/podman.sock");
+    expect(engineAddress({ XDG_RUNTIME_DIR: folder.path }, "/")).toEqual({ kind: "socket", path });
+    expect(engineAddress({ [ENGINE_VARIABLE]: "kubernetes" }, "/")).toEqual({ kind: "kubernetes", context: undefined });
+    expect(engineAddress({ [ENGINE_VARIABLE]: "kubernetes:a:b" }, "/")).toEqual({ kind: "kubernetes", context: "a:b" });
+    const wrong = [{ [ENGINE_VARIABLE]: "kubernetes:" }, { [VOLUMES_VARIABLE]: "data" }, { [NAMESPACE_VARIABLE]: "A b" }];
+    for (const env of wrong)
+      expect(() => engineAddress({ [ENGINE_VARIABLE]: "kubernetes", ...env }, "/")).toThrow(/ is '(?:kubernetes:|data|A b)', which is no /);
+    expect(() => engineAddress({ [ENGINE_VARIABLE]: "tcp://127.0.0.1:2375" }, "/")).toThrow("which is no address of a container engine");
     expect(() => findEngine({ [ENGINE_VARIABLE]: "off" }, "/")).toThrow(`This server has no container engine: ${ENGINE_VARIABLE} is off.`);
   });
 

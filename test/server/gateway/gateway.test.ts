@@ -379,9 +379,9 @@ describe("servers that fail", () => {
     for (let i = 0; i < 5; i++) expect(await (await fetch(`${gateway.url}/flaky/`)).text()).toBe("ok");
   });
 
-  test("a server that is elsewhere", async () => {
-    gateway.route("far", port, { lease: async () => ({ address: { host: "192.0.2.1", port: 80 }, release: () => undefined }) });
-    expect(await told(await fetch(`${gateway.url}/far/`))).toEqual([502, "The container 'far' is not on this machine."]);
+  test("a server that is where no container can be", async () => {
+    gateway.route("far", port, { lease: async () => ({ address: { host: "169.254.169.254", port: 80 }, release: () => undefined }) });
+    expect(await told(await fetch(`${gateway.url}/far/`))).toEqual([502, "The container 'far' is at no address of a container."]);
   });
 
   test("why there is no server, in words", async () => {

@@ -8,7 +8,7 @@ import { messageTable } from "../../../output/message-view.ts";
 export default defineCommand({
   summary: "List cluster events",
   description:
-    "The journal of the platform's processes, newest first; it reaches back 90 days. A namespace is an environment, or `server`.",
+    "The journal of the platform's processes, newest first; it reaches back 90 days. Where containers run in Kubernetes, it has what their cluster says of them, too. A namespace is an environment, or `server`.",
   examples: [
     "svc kube events list",
     { run: "svc kube events list --start-time 1h --message killed", does: "What was killed within the hour" },

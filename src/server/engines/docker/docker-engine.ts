@@ -5,6 +5,7 @@ import { isJsonObject } from "../../../domain/json-value.ts";
 import { Failure } from "../../failure.ts";
 import type { ContainerEngine, EngineContainer, EngineOutput, NewContainer } from "../container-engine.ts";
 import { OutputLines } from "../output-lines.ts";
+import { stamped } from "../stamped-line.ts";
 import { createDockerApi, type DockerApi, isGone, unlessGone, wordsOf } from "./docker-api.ts";
 import { startExec } from "./docker-exec.ts";
 import { dockerImages, pull } from "./docker-images.ts";
@@ -207,12 +208,4 @@ async function* linesOf(body: AsyncIterable<Uint8Array>, from: number): AsyncIte
     const line = stamped(stream, open[stream].rest());
     if (line && line.at >= from) yield line;
   }
-}
-
-/** A line that begins with its time, as engines write it. */
-function stamped(stream: EngineOutput["stream"], text: string): EngineOutput | undefined {
-  const [, seconds = "", digits = "", zone = "", line = ""] =
-    /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)$/s.exec(text) ?? [];
-  if (seconds === "") return undefined;
-  return { stream, at: Date.parse(`${seconds}${zone}`) * 1000 + Number(digits.padEnd(6, "0").slice(0, 6)), line };
 }

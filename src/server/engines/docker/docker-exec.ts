@@ -5,22 +5,10 @@ import type { JsonObject } from "../../../domain/json-value.ts";
 import { newId } from "../../identifier.ts";
 import type { RunningProgram } from "../../shells/shell-process.ts";
 import type { NewExec } from "../container-engine.ts";
+import { KILL_MARKED, MARK } from "../exec-mark.ts";
 import type { DockerApi } from "./docker-api.ts";
 import { OutputFrames } from "./output-frames.ts";
 
-/** The variable by which the processes of a command are found. */
-const MARK = "SVC_EXEC";
-/**
- * Kills processes by the mark in their environment, again while there are new ones. What a shell
- * does by itself is enough for it: images need no programs.
- */
-const KILL = `for round in 1 2 3; do
-  for p in /proc/[0-9]*; do
-    while IFS= read -r e || [ -n "$e" ]; do
-      case $e in *"${MARK}=$1"*) kill -KILL "\${p#/proc/}"; break;; esac
-    done < "$p/environ"
-  done
-done 2>/dev/null`;
 /** Looks for the exit code of a command whose streams have ended. */
 const LOOKS = 100;
 const LOOK_MS = 20;
@@ -69,7 +57,7 @@ export async function startExec(api: DockerApi, container: string, exec: NewExec
     pause: () => true,
     resume: () => undefined,
     async kill() {
-      const killer = await create(["/bin/sh", "-c", KILL, "sh", mark], false).catch(() => undefined);
+      const killer = await create(["/bin/sh", "-c", KILL_MARKED, "sh", mark], false).catch(() => undefined);
       if (killer !== undefined) await api.call(`${killer}/start`, { method: "POST", json: { Detach: true } }).catch(() => undefined);
       await Promise.race([output, Bun.sleep(2_000)]);
       socket.destroy();

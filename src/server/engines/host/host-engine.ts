@@ -152,7 +152,13 @@ export function createHostEngine({ folder, env }: HostEngineOptions): ContainerE
       const port = container.port === undefined ? undefined : await freePort();
       const { labels, name } = container;
       try {
-        writeOrder(of(id), { name, labels, argv, folder: given ?? ownWorkFolder(of(id)), ...(port !== undefined && { port }) });
+        writeOrder(of(id), {
+          name,
+          labels,
+          argv,
+          folder: container.workdir ?? given ?? ownWorkFolder(of(id)),
+          ...(port !== undefined && { port }),
+        });
       } catch (error) {
         await removeFolder(of(id));
         throw outOfSpace(error, folder) ?? error;

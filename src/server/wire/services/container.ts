@@ -21,7 +21,7 @@ import { routeAddress, routeLabel } from "../../route-label.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { CLUSTER_ID, checkCluster } from "./cluster.ts";
+import { containerCluster } from "./cluster.ts";
 
 const STATUSES = {
   pending: ContainerStatus.PENDING,
@@ -38,12 +38,17 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
   const message = async (container: StoredContainer, { requestHeader }: HandlerContext) =>
-    containerMessage(container, platform.gatewayAddressFor(requestHeader), (await platform.containers()).uses);
+    containerMessage(
+      container,
+      platform.gatewayAddressFor(requestHeader),
+      (await platform.containers()).uses,
+      await containerCluster(platform),
+    );
   const containers = async (): Promise<Containers> => (await platform.containers()).containers;
 
   router.service(ContainerService, {
     async runContainer({ spec, name, tags, lifetime, cluster }, context) {
-      if (cluster !== "") checkCluster(cluster);
+      await containerCluster(platform, cluster);
       const lifetimeMs = lifetime ? durationToMs(lifetime) : 0;
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, lifetimeMs };
       const container = await (await containers()).run({ ...wish, group: "", hasNetwork: true }, callerOf(context));
@@ -86,15 +91,17 @@ export function containerStatus({ status }: Pick<StoredContainer, "status">): Co
 /**
  * A container in the contract.
  * @param gateway address of the gateway; replicas have no route of their own
+ * @param cluster id of the cluster that it runs in
  */
 export function containerMessage(
   container: StoredContainer,
   gateway: string,
   uses: ContainerUses,
+  cluster: string,
 ): MessageInitShape<typeof ContainerSchema> {
   const { environmentId, id, name, spec, tags, lifetimeMs, exitCode, message, createdAt, startedAt, endedAt, node, group } = container;
   return {
-    ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster: CLUSTER_ID },
+    ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster },
     url: hasRoute(container) ? routeAddress(gateway, routeLabel("container", environmentId, name), spec.grpc) : "",
     ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group, unisolated: isHostImage(spec.image) },
     ...useMessage(uses, id),

@@ -16,6 +16,7 @@ import type { KnownGroup } from "../../scaling-groups/scaling-groups.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
+import { containerCluster } from "./cluster.ts";
 import { containerMessage, hostWarnings, named } from "./container.ts";
 
 const STATUSES = {
@@ -32,7 +33,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
   const message = async (known: KnownGroup, { requestHeader }: HandlerContext) =>
-    groupMessage(known, platform.gatewayAddressFor(requestHeader), (await platform.containers()).uses);
+    groupMessage(known, platform.gatewayAddressFor(requestHeader), (await platform.containers()).uses, await containerCluster(platform));
 
   router.service(ScalingGroupService, {
     async createScalingGroup({ bounds = NO_BOUNDS, name, spec, tags }, context) {
@@ -74,11 +75,16 @@ export function register(router: ConnectRouter, platform: Platform): void {
   });
 }
 
-/** A group in the contract. @param gateway address of the gateway */
+/**
+ * A group in the contract.
+ * @param gateway address of the gateway
+ * @param cluster id of that of its replicas
+ */
 function groupMessage(
   { group, replicas, state }: KnownGroup,
   gateway: string,
   uses: ContainerUses,
+  cluster: string,
 ): MessageInitShape<typeof ScalingGroupSchema> {
   const { content, createdAt, id, name, scope, updatedAt } = group;
   const spec = specOf(content);
@@ -88,7 +94,7 @@ function groupMessage(
     url: spec.port === 0 ? "" : routeAddress(gateway, routeLabel("group", scope, name), spec.grpc),
     ...{ createdAt: msToTimestamp(createdAt), updatedAt: msToTimestamp(updatedAt) },
     replicas: replicas.map((one) => ({
-      ...containerMessage(one, gateway, uses),
+      ...containerMessage(one, gateway, uses, cluster),
       ...(state.readyIds && !hasEnded(one) && { ready: state.readyIds.has(one.id) }),
     })),
     unisolated: isHostImage(spec.image),
