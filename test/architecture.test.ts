@@ -259,9 +259,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   shells: ["access", "deployments", "processes", "stores"],
   engines: ["shells", "thread"],
   benchmarks: ["access", "datasets", "deployments", "documents", "engines", "jobs", "stores", "tables", "thread", "webhooks"],
-  containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "nodes", "secrets", "shells", "stores"],
-  images: ["containers", "deployments", "engines", "stores"],
-  "scaling-groups": ["access", "containers", "documents", "http1", "http2", "nodes", "stores"],
+  containers: ["access", "deployments", "documents", "engines", "jobs", "logs", "metrics", "nodes", "secrets", "shells", "stores"],
+  images: ["containers", "deployments", "engines", "python", "stores"],
+  "scaling-groups": ["access", "containers", "documents", "http1", "http2", "jobs", "metrics", "nodes", "stores"],
   watches: ["jobs", "logs", "stores"],
   wire: [
     "access",

@@ -1,6 +1,7 @@
 import { defineCommand, type InputOf } from "../cli/command.ts";
 import { bool, text } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
+import { TICKET_HEADER } from "../domain/shell-frames.ts";
 import { UsageError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 import { givenOrPicked } from "./pick-flags.ts";
@@ -55,7 +56,7 @@ async function run(context: Context, input: InputOf<typeof flags>): Promise<Ende
       ...(terminal && { terminal, columns: io.width, rows: io.height, terminalKind: surroundings.env.TERM }),
     });
     if (withoutSecrets) progress.note("Secrets are left out: the credentials lack `secrets.read`.");
-    const socket = await http.openSocket(path, { "svc-shell-ticket": ticket });
+    const socket = await http.openSocket(path, { [TICKET_HEADER]: ticket });
     return { exitCode: await context.attach((attached) => runShell(socket, attached, log, signal)) };
   } finally {
     await log.close();

@@ -25,6 +25,7 @@ export function configMessage(config: EnvironmentConfig): MessageInitShape<typeo
     protected: config.protected,
     historyMaxAge: config.history_max_age,
     historyMaxSize: config.history_max_size,
+    ...(config.worker_container.image !== "" && { workerContainer: { ...config.worker_container } }),
   };
 }
 
@@ -33,6 +34,8 @@ export function readConfigMessage(message: Message | undefined): EnvironmentConf
   if (!message) return NO_CONFIG;
   const { datasetBucket, planStagesBucket, sourceBundleBucket, modelRegistryBucket } = message.environmentBuckets ?? {};
   const buckets = [datasetBucket, planStagesBucket, sourceBundleBucket, modelRegistryBucket];
+  const { cpu = "", image = "", memory = "", network = false } = message.workerContainer ?? {};
+  const workerContainer = { image, memory, cpu, network };
   const config: EnvironmentConfig = {
     specs_config: specsOf(message.specsConfigJson),
     additional_env_vars: message.additionalEnvVars,
@@ -44,6 +47,7 @@ export function readConfigMessage(message: Message | undefined): EnvironmentConf
     protected: message.protected,
     history_max_age: message.historyMaxAge,
     history_max_size: message.historyMaxSize,
+    worker_container: workerContainer,
   };
   checkConfig(config);
   return config;

@@ -5,9 +5,11 @@
 
 import { didYouMean } from "./closest.ts";
 import { parseDuration } from "./duration.ts";
+import { variablesProblem } from "./environment-variables.ts";
 import { asJson, isJsonObject, type Json, type JsonObject, jsonObject, member } from "./json-value.ts";
 import { escapeControls } from "./name.ts";
 import { quantityValue } from "./quantity.ts";
+import { taskServiceProblem } from "./task-service.ts";
 
 /** The places of an environment's objects: URIs of object stores. */
 export const BUCKETS = ["dataset_bucket", "plan_stages_bucket", "source_bundle_bucket", "model_registry_bucket"] as const;
@@ -41,6 +43,19 @@ export interface EnvironmentConfig {
    * none is.
    */
   readonly history_max_size: string;
+  readonly worker_container: WorkerContainer;
+}
+
+/** The containers in which the workers of deployments run. What is empty is not limited. */
+export interface WorkerContainer {
+  /** Image that requirements are added to; empty = workers are processes beside the server. */
+  readonly image: string;
+  /** Most memory, such as `512Mi`. */
+  readonly memory: string;
+  /** Processors, such as `500m` or `2`. */
+  readonly cpu: string;
+  /** Whether resolvers have a network. */
+  readonly network: boolean;
 }
 
 /** A configuration in which nothing is set. */
@@ -55,15 +70,20 @@ export const NO_CONFIG: EnvironmentConfig = {
   protected: false,
   history_max_age: "",
   history_max_size: "",
+  worker_container: { image: "", memory: "", cpu: "", network: false },
 };
 
-/** The keys whose values this server acts on; the others are recorded and returned. */
+/**
+ * The keys whose values this server acts on; the others are recorded and returned, but for the
+ * service `task` of resource groups.
+ */
 export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = [
   "additional_env_vars",
   "labels",
   "protected",
   "history_max_age",
   "history_max_size",
+  "worker_container",
 ];
 
 /** A configuration breaks a rule; the message names the key. */
@@ -80,7 +100,6 @@ export interface ConfigChange {
   readonly config: Partial<EnvironmentConfig>;
 }
 
-const MAX_VARIABLES = 500;
 const MAX_REPOSITORIES = 100;
 const MAX_TEXT = 4_096;
 const MAX_LABELS = 50;
@@ -88,6 +107,8 @@ const MAX_LABEL = 100;
 /** Least age and size of a history that is bounded: what is less would be a mistake. */
 const LEAST_AGE_MS = 3_600_000;
 const LEAST_SIZE = 1024 ** 2;
+/** Least memory of a worker: with less no Python starts. */
+const LEAST_WORKER_MEMORY = 32 * 1024 ** 2;
 const KEYS = ["id", "name", "specs_config", "specs_config_json", ...Object.keys(NO_CONFIG).filter((key) => key !== "specs_config")];
 
 /**
@@ -118,7 +139,9 @@ export function readConfigChange(document: Readonly<Record<string, unknown>>): C
   checkConfig(config);
   if (isJsonObject(member(values, "environment_buckets")) && Object.keys(config.environment_buckets as object).length === 0)
     throw new ConfigInvalid(`environment_buckets: expected at least one of ${BUCKETS.join(", ")}`);
-  return { ...text("id"), ...text("name"), config: config as Partial<EnvironmentConfig> };
+  const { worker_container: container } = config;
+  const whole = container && { worker_container: { ...NO_CONFIG.worker_container, ...container } };
+  return { ...text("id"), ...text("name"), config: { ...config, ...whole } as Partial<EnvironmentConfig> };
 }
 
 function jsonOf(document: unknown): JsonObject {
@@ -149,16 +172,7 @@ const LABEL_KEY = new RegExp(`^[A-Za-z][A-Za-z0-9._/-]{0,${MAX_LABEL - 1}}$`);
 
 const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string) => void>> = {
   specs_config: checkSpecs,
-  additional_env_vars(value, key) {
-    const variables = Object.entries(objectAt(value, key));
-    if (variables.length > MAX_VARIABLES) throw new ConfigInvalid(`${key}: there are at most ${MAX_VARIABLES}`);
-    for (const [name, text] of variables) {
-      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new ConfigInvalid(`${key}: '${name}' is no name of an environment variable`);
-      if (isReserved(name)) throw new ConfigInvalid(`${key}.${name}: the server sets this variable itself`);
-      textAt(text, `${key}.${name}`, 32_768);
-      if ((text as string).includes("\0")) throw new ConfigInvalid(`${key}.${name}: has a NUL character`);
-    }
-  },
+  additional_env_vars: (value, key) => throwAt(variablesProblem(value, key)),
   private_pip_repositories(value, key) {
     if (!Array.isArray(value)) throw new ConfigInvalid(`${key}: expected a list of URLs`);
     if (value.length > MAX_REPOSITORIES) throw new ConfigInvalid(`${key}: there are at most ${MAX_REPOSITORIES}`);
@@ -201,6 +215,29 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
     if (bytes === undefined || !Number.isSafeInteger(bytes) || bytes < LEAST_SIZE)
       throw new ConfigInvalid(`${key}: expected a number of bytes of at least 1Mi, such as 100Gi`);
   },
+  worker_container(value, key) {
+    const given = objectAt(value, key);
+    for (const [name, one] of Object.entries(given)) {
+      if (!(name in NO_CONFIG.worker_container)) {
+        const names = Object.keys(NO_CONFIG.worker_container);
+        const near = didYouMean(name, names);
+        throw new ConfigInvalid(`${key}: there is no '${name}'${near ? `; ${near}` : `: there are ${names.join(", ")}`}`);
+      }
+      if (name !== "network") textAt(one, `${key}.${name}`, 500);
+      else if (typeof one !== "boolean") throw new ConfigInvalid(`${key}.${name}: expected true or false`);
+    }
+    const { cpu = "", image = "", memory = "", network = false } = given;
+    if (image === "" && (cpu !== "" || memory !== "" || network))
+      throw new ConfigInvalid(`${key}: names no image in which Python is, such as python:3.12-slim`);
+    if (image !== "" && !/^\w[\w.:/@+-]*$/.test(image as string))
+      throw new ConfigInvalid(`${key}.image: expected an image such as python:3.12-slim`);
+    const bytes = quantityValue(memory as string);
+    if (memory !== "" && !(bytes !== undefined && bytes >= LEAST_WORKER_MEMORY))
+      throw new ConfigInvalid(`${key}.memory: expected at least 32Mi, such as 512Mi`);
+    const processors = quantityValue(cpu as string);
+    if (cpu !== "" && !(processors !== undefined && processors >= 0.01 && processors <= 1_024))
+      throw new ConfigInvalid(`${key}.cpu: expected a number of processors, such as 500m or 2`);
+  },
   labels(value, key) {
     const labels = Object.entries(objectAt(value, key));
     if (labels.length > MAX_LABELS) throw new ConfigInvalid(`${key}: there are at most ${MAX_LABELS}`);
@@ -216,15 +253,9 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
   },
 };
 
-/**
- * Whether a name is one that the server or Python itself reads: with those, settings would be code.
- */
-function isReserved(name: string): boolean {
-  return /^(?:SVC_|LD_|DYLD_|PYTHON)/i.test(name) || ["PATH", "HOME", "TARGET_ROOT", "SYSTEMROOT"].includes(name.toUpperCase());
-}
-
 function checkSpecs(value: Json, key: string): void {
-  const groups = member(objectAt(value, key), "resource_groups");
+  checkTasks(objectAt(value, key), key);
+  const groups = member(value as JsonObject, "resource_groups");
   if (groups === undefined) return;
   if (!Array.isArray(groups)) throw new ConfigInvalid(`${key}.resource_groups: expected a list`);
   const names = new Set<Json | undefined>();
@@ -239,7 +270,18 @@ function checkSpecs(value: Json, key: string): void {
     const services = member(group as JsonObject, "services");
     if (services === undefined) return;
     for (const [service, settings] of Object.entries(objectAt(services, `${at}.services`))) objectAt(settings, `${at}.services.${service}`);
+    checkTasks(group as JsonObject, at);
   });
+}
+
+/** Throws ConfigInvalid for settings of tasks that this server cannot act on. */
+function checkTasks(group: JsonObject, key: string): void {
+  const problem = taskServiceProblem(group);
+  throwAt(problem && `${key}.${problem}`);
+}
+
+function throwAt(problem: string | undefined): void {
+  if (problem !== undefined) throw new ConfigInvalid(problem);
 }
 
 function objectAt(value: Json, key: string): JsonObject {
@@ -310,6 +352,7 @@ export function configDocument(environment: { readonly id: string; readonly name
     protected: config.protected,
     history_max_age: config.history_max_age || null,
     history_max_size: config.history_max_size || null,
+    worker_container: config.worker_container.image === "" ? null : { ...config.worker_container },
   };
 }
 

@@ -3,6 +3,29 @@
  * names the stream, and everything else as JSON.
  */
 
+/** The header with the ticket. */
+export const TICKET_HEADER = "svc-shell-ticket";
+/** Headers that pages offer as protocols. */
+const OFFERED = [TICKET_HEADER, "svc-page-key"];
+/** The protocol of the WebSocket. */
+export const SHELL_PROTOCOL = "svc-shell";
+
+/**
+ * The protocols that a page offers: browsers send no headers of a page's own with a WebSocket, so
+ * the values of those stand in protocols that nobody chooses.
+ */
+export function offeredProtocols(headers: Readonly<Record<string, string>>): string[] {
+  return [SHELL_PROTOCOL, ...Object.entries(headers).map(([name, value]) => `${name}.${value}`)];
+}
+
+/** The headers of a page that stand in the protocols which it offers; undefined when none does. */
+export function headersOffered(protocols: string): Readonly<Record<string, string>> | undefined {
+  const all = protocols.split(",").map((protocol) => protocol.trim());
+  if (!all.includes(SHELL_PROTOCOL)) return undefined;
+  const valuesOf = (name: string) => all.filter((one) => one.startsWith(`${name}.`)).map((one) => [name, one.slice(name.length + 1)]);
+  return Object.fromEntries(OFFERED.flatMap(valuesOf));
+}
+
 /** The streams of a program. A terminal has one for all that it shows: `stdout`. */
 export const STREAMS = { stdin: 0, stdout: 1, stderr: 2 } as const;
 

@@ -2,7 +2,7 @@
  * Measures the compiled binary and prints ratios against anchors measured in the same run; nothing
  * is asserted about time.
  *
- *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [grpc] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [kept] [vectors] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [containers] [gateway] [--rounds=5] [--json]
+ *   bun build.ts --single && bun test/bench/bench.ts [start] [query] [grpc] [compute] [translate] [bulk] [peer] [size] [apply] [webhooks] [tables] [offline] [upload] [landing] [streams] [kept] [vectors] [jobs] [recording] [metrics] [logs] [historical] [paint] [tail] [topics] [containers] [workers] [gateway] [--rounds=5] [--json]
  *
  * `start`  cold start of `svc version` against a hello-world binary of the same runtime `query`
  * online queries over HTTP against a bare server that reads as much from SQLite `grpc`
@@ -30,6 +30,7 @@
  * and pages with their data, in a browser `tail` the log followed in a tab while 1,000 lines a second
  * come, twelve seconds a round `topics` 100,000 messages pushed and read, with each driver, against
  * kafkajs `containers` containers and commands in sandboxes against Podman's own commands, as root
+ * `workers` workers in containers against processes, as root
  * `gateway` what the gateway adds to a request to a container, and the first answer of a scaling
  * group without replicas, on a Podman
  */
@@ -63,6 +64,7 @@ import { measureTranslation } from "./translate.ts";
 import { measureUpload } from "./upload.ts";
 import { measureVectors } from "./vectors.ts";
 import { measureWebhooks } from "./webhooks.ts";
+import { measureWorkerContainers } from "./worker-containers.ts";
 
 const PARTS = {
   start: { title: "Cold start", measure: measureStart },
@@ -89,6 +91,7 @@ const PARTS = {
   paint: { title: "First paint of the dashboard", measure: measurePaint },
   tail: { title: "The log followed in a tab", measure: measureTail },
   containers: { title: "Containers", measure: measureContainers },
+  workers: { title: "Workers in containers", measure: measureWorkerContainers },
   topics: { title: "Topics", measure: measureTopics },
   gateway: { title: "Gateway to containers", measure: measureGateway },
   historical: { title: "Feast's historical retrieval", measure: measureHistorical },

@@ -60,7 +60,7 @@ describe.skipIf(lacksBrowser())("definitions", () => {
     await page.getByText("1 of 5").waitFor();
     await page.getByRole("link", { name: "features.greet" }).click();
     await page.getByText('return "Good day, "').waitFor();
-    await page.getByText("computed without Python").waitFor();
+    await page.getByText("without Python", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Run with inputs" }).click();
     await page.getByRole("textbox", { name: "Value of input 1" }).fill("Eve");
     await page.getByRole("textbox", { name: "Value of input 2" }).fill("none");

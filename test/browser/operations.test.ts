@@ -7,16 +7,14 @@ import { MetricService } from "../../gen/svc/v1/metric_pb.ts";
 import { MonitorService } from "../../gen/svc/v1/monitor_pb.ts";
 import { QueryService } from "../../gen/svc/v1/query_pb.ts";
 import { StreamService } from "../../gen/svc/v1/stream_pb.ts";
-import { WebhookService } from "../../gen/svc/v1/webhook_pb.ts";
 import { createSqliteMetadataStore } from "../../src/server/stores/metadata/sqlite.ts";
-import { openOutbox } from "../../src/server/stores/metadata/sqlite-outbox.ts";
-import { deliveryJob } from "../../src/server/webhooks/delivery.ts";
 import { lacksBrowser, launchBrowser } from "../harness/browser.ts";
 import { eventually } from "../harness/eventually.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { violations } from "./accessibility.ts";
 import { type Operated, operate } from "./operated-project.ts";
 import { logIn, openTab, settled, type Tab } from "./tab.ts";
+import { keepDelivery } from "./told-delivery.ts";
 
 interface Row {
   readonly path: (made: Operated) => string;
@@ -133,18 +131,7 @@ describe.skipIf(lacksBrowser())("a server at work", () => {
     const limits = { payload: {}, maxAttempts: 1, attemptTimeoutMs: 60_000, delayMs: 86_400_000 };
     await store.jobs.enqueue({ id: "job_waits", kind: "deployment", scope: environmentId, ...limits });
     await store.close();
-    const { webhooks } = await server.client(WebhookService).listWebhooks({});
-    const to = { id: webhooks[0]?.id ?? "", environmentId, url: webhooks[0]?.url ?? "" };
-    const told = deliveryJob(
-      to,
-      { subscription: "query.run", payload: JSON.stringify({ query_id: "q" }), at: Date.now(), key: "q" },
-      Date.now(),
-    );
-    const outbox = openOutbox({ path: join(folder.path, "data/meta.outbox.db"), programVersion: "v0.0.0-test" }, Date.now);
-    await outbox.enqueue({ ...told, id: "job_told", delayMs: 86_400_000 });
-    const body = JSON.stringify({ reason: "<img src=x onerror=owned()>", of: "x".repeat(200) });
-    await outbox.keepAnswer(told.kind, told.idempotencyKey ?? "", { status: 500, body, isCut: true, at: Date.now() });
-    outbox.close();
+    await keepDelivery(server, folder.path);
     tab = await openTab(browser, server.url);
     await logIn(tab, server, await server.token());
     await settled(tab.page);

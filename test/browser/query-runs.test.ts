@@ -48,7 +48,7 @@ describe.skipIf(lacksBrowser())("query runs", () => {
     await page.getByRole("button", { name: "More" }).click();
     await page.getByText(`All ${QUERIES} query runs`).waitFor();
     await page.getByRole("checkbox", { name: "With errors only" }).check();
-    await page.getByText("There is one").waitFor();
+    await page.getByText("That is all").waitFor();
     await page.getByText("svc queries list --since 1h --errors-only --environment=default").waitFor();
     await page.waitForURL(/q=errors%3E0/);
     await page.getByRole("link", { name: failed }).click();

@@ -7,11 +7,14 @@ import { MonitorService, MonitorState } from "../../gen/svc/v1/monitor_pb.ts";
 import { largeProject } from "../bench/generate-project.ts";
 import { launchBrowser } from "../harness/browser.ts";
 import { eventually } from "../harness/eventually.ts";
+import { lacksPodman, startPodman } from "../harness/podman.ts";
 import { TempFolder, TestServer } from "../harness/running-server.ts";
 import { deploy, expectLive } from "../server/deployments/deploying.ts";
+import { type Contained, contain, empty, startContained, untilMeasured } from "./contained.ts";
 import { type Deployed, deployHostile } from "./hostile-project.ts";
 import { type Operated, operate } from "./operated-project.ts";
 import { logIn, openTab, settled } from "./tab.ts";
+import { keepDelivery, TOLD } from "./told-delivery.ts";
 
 /** A theme, and widths of a window in pixels. */
 type Theme = "light" | "dark";
@@ -170,6 +173,23 @@ const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
   { name: "logs", path: () => "/logs" },
   { name: "logs-followed", path: () => "/logs?follow=yes", kept: [WIDE] },
   { name: "requests", path: () => "/logs?tab=requests" },
+  { name: "functions", path: () => "/compute/functions" },
+  {
+    name: "function",
+    path: () => "/compute/functions/shout_loudly",
+    isWhole: true,
+    async prepare(page) {
+      await page.getByRole("textbox", { name: /^Arguments/ }).fill('{"text": ["hello", "there"]}');
+      await page.getByRole("button", { name: "Call", exact: true }).click();
+      await page.getByText('"HELLO"').waitFor();
+    },
+  },
+  { name: "images", path: () => "/compute/images" },
+  { name: "notebooks", path: () => "/notebooks" },
+  { name: "evals", path: () => "/evals" },
+  { name: "benchmarks", path: () => "/benchmarks" },
+  { name: "benchmark", path: ({ benchmarks: [first] }) => `/benchmarks/${first}`, isWhole: true },
+  { name: "webhook-delivery", path: () => `/settings/webhooks?delivery=${TOLD}`, isWhole: true },
   { name: "audit", path: () => "/audit" },
   { name: "usage", path: () => "/usage?figure=cpu", isWhole: true },
   ...[
@@ -196,6 +216,43 @@ const SHOTS_AT_WORK: readonly Shot<Operated>[] = [
 const SHOTS_OF_FIRING: readonly Shot<Operated>[] = [
   { name: "monitors-firing", path: () => "/monitors", kept: [WIDE] },
   { name: "monitor", path: () => "/monitors/busy", isWhole: true },
+];
+
+/** Those of a server with containers; without Podman there are none. */
+const SHOTS_OF_CONTAINERS: readonly Shot<Contained>[] = [
+  { name: "containers", path: () => "/compute/containers" },
+  { name: "container", path: ({ printer }) => `/compute/containers/${printer}`, isWhole: true, kept: [WIDE] },
+  { name: "container-failed", path: ({ failed }) => `/compute/containers/${failed}`, isWhole: true },
+  { name: "scaling-groups", path: () => "/compute/scaling-groups" },
+  { name: "scaling-group", path: () => "/compute/scaling-groups/site", isWhole: true, kept: [WIDE, NARROW] },
+  {
+    name: "scaling-group-scale",
+    path: () => "/compute/scaling-groups/site",
+    prepare: (page) => page.getByRole("button", { name: /^Scale/ }).click(),
+  },
+  { name: "sandboxes", path: () => "/compute/sandboxes" },
+  {
+    name: "sandbox",
+    path: ({ sandbox }) => `/compute/sandboxes/${sandbox}`,
+    isWhole: true,
+    kept: [WIDE],
+    async prepare(page) {
+      await page.getByRole("textbox", { name: "Command" }).fill("ls -l /; ls /none");
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await page.getByText(/^exit code/).waitFor();
+    },
+  },
+  { name: "volumes", path: () => "/compute/volumes" },
+  { name: "volume", path: () => "/compute/volumes/notes" },
+  {
+    name: "cluster",
+    path: () => "/compute/clusters/clstr_local",
+    isWhole: true,
+    async prepare(page) {
+      await page.getByRole("button", { name: "Test", exact: true }).click();
+      await page.getByRole("table", { name: "Checks" }).waitFor();
+    },
+  },
 ];
 
 /** Those of a tab whose server does not answer any more. */
@@ -242,6 +299,7 @@ interface Studio {
 export async function takeShots(folder: string, wanted: WantedShots = {}): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await using browser = await launchBrowser();
+  await takeContainers(browser, folder, wanted);
   {
     using home = new TempFolder();
     await using server = await TestServer.start(home.path);
@@ -254,6 +312,7 @@ export async function takeShots(folder: string, wanted: WantedShots = {}): Promi
   await using server = await TestServer.start(home.path);
   const studio = { browser, server, folder, wanted };
   const operated = await operate(server);
+  await keepDelivery(server, home.path);
   expectLive(await deploy(server, largeProject(400), { branch: "wide" }));
   await takeAll(studio, SHOTS_AT_WORK, operated);
   await takeAll(studio, SHOTS_OF_ABSENCE, undefined, async (page) => {
@@ -267,6 +326,18 @@ export async function takeShots(folder: string, wanted: WantedShots = {}): Promi
     );
   }
   await takeAll(studio, SHOTS_OF_FIRING, operated);
+}
+
+/** Takes those of containers, when they are wanted and there is an engine. */
+async function takeContainers(browser: Browser, folder: string, wanted: WantedShots): Promise<void> {
+  if (lacksPodman() || !SHOTS_OF_CONTAINERS.some((shot) => WIDTHS.some((width) => isWanted(shot, width, wanted)))) return;
+  using home = new TempFolder();
+  await using podman = await startPodman();
+  await using server = await startContained(home.path, podman);
+  const contained = await contain(server);
+  await untilMeasured(server);
+  await takeAll({ browser, server, folder, wanted }, SHOTS_OF_CONTAINERS, contained);
+  await empty(server);
 }
 
 function isWanted({ kept = [], name }: Pick<Shot<never>, "kept" | "name">, width: number, wanted: WantedShots): boolean {

@@ -71,7 +71,7 @@ describe("the configuration of an environment", () => {
     expect(dump.stdout).toBe(
       `id: ${platform.environmentId}\nname: default\nspecs_config_json: {}\nadditional_env_vars: {}\nprivate_pip_repositories: []\n` +
         "online_store_secret: null\nfeature_store_secret: null\nenvironment_buckets: null\nlabels: {}\nprotected: false\n" +
-        "history_max_age: null\nhistory_max_size: null\n",
+        "history_max_age: null\nhistory_max_size: null\nworker_container: null\n",
     );
     const back = await run("environment/update", ["-f", "-", "--force"], { input: [dump.stdout] });
     expect([back.exitCode, back.stdout]).toEqual([0, "Environment 'default' is as it was: nothing differs\n"]);

@@ -37,6 +37,17 @@ test("the page of the docs", async () => {
   });
 }, 300_000);
 
+test("the resolver of a topic's messages is shown with its source and its version", async () => {
+  const { stdout } = await svc("resolvers/show", "on_payment");
+  expect(stdout).toMatch(/^Kind: +stream, /m);
+  expect(stdout).toMatch(/^Version: +1$/m);
+  expect(stdout).toContain("def on_payment(");
+  expect((await svc("resolvers/show", "on_payment", "--json")).json()).toMatchObject({
+    stream_resolver: { source: "payments" },
+    version: 1,
+  });
+});
+
 test("a kept aggregate is filled up to the latest row of its stream", async () => {
   // The page has sent the stream to another place, from where on it has read nothing.
   expect((await svc("aggregate/list")).stdout).toMatch(/in part$/m);

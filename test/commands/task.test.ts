@@ -131,6 +131,11 @@ test("on a branch the project is deployed first, unless that is skipped", async 
   expect((await json<Task>("task/get", id)).branch).toBe("try");
 }, 300_000);
 
+test("a resource group that there is not is refused with those that there are", async () => {
+  const { exitCode, stderr } = await svc("task/run", "scripts/work.py::greet", "--arg", "Ada", "--resource-group", "big");
+  expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/The environment has no resource group 'big'\.[\s\S]*It has default;/)]);
+});
+
 test("a profile is a table, or a file for flame graphs", async () => {
   const { task_id: id } = await json<{ task_id: string }>("task/run", "scripts/work.py::busy", "--profile", "--watch");
   expect((await svc("task/profile", id)).stdout).toContain("busy (scripts/work.py:");
@@ -144,7 +149,6 @@ test.each([
   [["x.py", "--skip-apply"], "--skip-apply needs --branch"],
   [["x.py", "--arg", "a", "--args-file", "f"], "--arg and --args-file do not go together"],
   [["x.py", "--args-file", "f", "--watch"], "--watch follows one task"],
-  [["x.py", "--resource-group", "big"], "--resource-group is not supported"],
   [["x.py", "--max-retries", "21"], "--max-retries takes 0 to 20"],
 ])("%j is a wrong command line", async (words, message) => {
   const { exitCode, stderr } = await svc("task/run", ...words);

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { MAX_CELLS, readShellEvent, readShellRequest, readStreamMessage, streamMessage } from "../../src/domain/shell-frames.ts";
+import {
+  headersOffered,
+  MAX_CELLS,
+  offeredProtocols,
+  readShellEvent,
+  readShellRequest,
+  readStreamMessage,
+  streamMessage,
+} from "../../src/domain/shell-frames.ts";
 
 describe("messages of a shell", () => {
   test("bytes come back with their stream", () => {
@@ -25,4 +33,13 @@ describe("messages of a shell", () => {
     }
     expect(readShellEvent('{"is":"exit","code":137}')).toEqual({ is: "exit", code: 137 });
   });
+});
+
+test("what a page offers as protocols becomes its headers again, and nothing else does", () => {
+  const offered = offeredProtocols({ "svc-page-key": "svcb_a-B_1", "svc-shell-ticket": "eyJ.x-y_z" });
+  expect(offered.every((one) => /^[!#$%&'*+.^_`|~\w-]+$/.test(one))).toBe(true);
+  expect(headersOffered(offered.join(", "))).toEqual({ "svc-page-key": "svcb_a-B_1", "svc-shell-ticket": "eyJ.x-y_z" });
+  expect(headersOffered("svc-shell,svc-shell-ticket.a,authorization.Bearer,cookie.a=b")).toEqual({ "svc-shell-ticket": "a" });
+  expect([headersOffered(""), headersOffered("chat"), headersOffered("svc-shell-ticket.a")]).toEqual([undefined, undefined, undefined]);
+  expect(headersOffered("svc-shell")).toEqual({});
 });

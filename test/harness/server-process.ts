@@ -10,5 +10,7 @@ import { TestServer } from "./running-server.ts";
 const [folder = "", credentials = "null"] = process.argv.slice(2);
 const home = join(folder, "home");
 shareFirstUse(home);
-const server = await TestServer.start(folder, { home, credentials: JSON.parse(credentials) ?? undefined });
+const { HOME, PATH, SVC_CONTAINER_ENGINE } = process.env;
+const env = { HOME, PATH, SVC_CONTAINER_ENGINE };
+const server = await TestServer.start(folder, { home, env, credentials: JSON.parse(credentials) ?? undefined });
 process.stdout.write(`${JSON.stringify({ url: server.url, credentials: server.credentials })}\n`);

@@ -840,7 +840,7 @@ export type ListEventsRequest = Message<"svc.v1.ListEventsRequest"> & {
   namespaces: string[];
 
   /**
-   * Names of processes, at most 100.
+   * Names of processes, or groups as `scaling-group/score`; at most 100.
    *
    * @generated from field: repeated string pods = 4;
    */
@@ -896,7 +896,7 @@ export type ListEventsRequestJson = {
   namespaces?: string[];
 
   /**
-   * Names of processes, at most 100.
+   * Names of processes, or groups as `scaling-group/score`; at most 100.
    *
    * @generated from field: repeated string pods = 4;
    */
@@ -987,7 +987,8 @@ export type ClusterEvent = Message<"svc.v1.ClusterEvent"> & {
   type: string;
 
   /**
-   * One word: `Started`, `Ready`, `Stopped`, `Crashed`.
+   * One word: `Started`, `Ready`, `Stopped`, `Crashed`; of scaling groups `Created`, `Replaced`,
+   * `Scaled`, `Failed`, `Deleted`.
    *
    * @generated from field: string reason = 3;
    */
@@ -1001,7 +1002,7 @@ export type ClusterEvent = Message<"svc.v1.ClusterEvent"> & {
   namespace: string;
 
   /**
-   * The process, for example `pod/worker-dpl_0198-1`.
+   * The process, for example `pod/worker-dpl_0198-1`, or the group, as `scaling-group/score`.
    *
    * @generated from field: string object = 5;
    */
@@ -1036,7 +1037,8 @@ export type ClusterEventJson = {
   type?: string;
 
   /**
-   * One word: `Started`, `Ready`, `Stopped`, `Crashed`.
+   * One word: `Started`, `Ready`, `Stopped`, `Crashed`; of scaling groups `Created`, `Replaced`,
+   * `Scaled`, `Failed`, `Deleted`.
    *
    * @generated from field: string reason = 3;
    */
@@ -1050,7 +1052,7 @@ export type ClusterEventJson = {
   namespace?: string;
 
   /**
-   * The process, for example `pod/worker-dpl_0198-1`.
+   * The process, for example `pod/worker-dpl_0198-1`, or the group, as `scaling-group/score`.
    *
    * @generated from field: string object = 5;
    */

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/container.proto.
  */
 export const file_svc_v1_container: GenFile = /*@__PURE__*/
-  fileDesc("ChZzdmMvdjEvY29udGFpbmVyLnByb3RvEgZzdmMudjEiUwoRQ29udGFpbmVyVmFyaWFibGUSDAoEbmFtZRgBIAEoCRIUCgV2YWx1ZRgCIAEoCUIDgAEBSAASEAoGc2VjcmV0GAMgASgJSABCCAoGc291cmNlIisKC1ZvbHVtZU1vdW50Eg4KBnZvbHVtZRgBIAEoCRIMCgRwYXRoGAIgASgJIj4KEkNvbnRhaW5lclJlc291cmNlcxILCgNjcHUYASABKAkSDgoGbWVtb3J5GAIgASgJEgsKA2dwdRgDIAEoCSLCAgoNQ29udGFpbmVyU3BlYxINCgVpbWFnZRgBIAEoCRISCgplbnRyeXBvaW50GAIgAygJEhEKCWFyZ3VtZW50cxgDIAMoCRIuCgtlbnZpcm9ubWVudBgEIAMoCzIZLnN2Yy52MS5Db250YWluZXJWYXJpYWJsZRItCglyZXNvdXJjZXMYBSABKAsyGi5zdmMudjEuQ29udGFpbmVyUmVzb3VyY2VzEiQKB3ZvbHVtZXMYBiADKAsyEy5zdmMudjEuVm9sdW1lTW91bnQSDAoEcG9ydBgHIAEoDRIMCgRncnBjGAggASgIEg8KB3ByaXZhdGUYCSABKAgSFQoNYXV0aGVudGljYXRlZBgKIAEoCBIVCg1rZXJuZWxfcG9saWN5GAsgASgJEg4KBnJvdXRlcxgMIAMoCRILCgNzc2gYDSABKAgilAQKCUNvbnRhaW5lchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKBnN0YXR1cxgDIAEoDjIXLnN2Yy52MS5Db250YWluZXJTdGF0dXMSIwoEc3BlYxgEIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEikKBHRhZ3MYBSADKAsyGy5zdmMudjEuQ29udGFpbmVyLlRhZ3NFbnRyeRIrCghsaWZldGltZRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAcgASgJEgsKA3VybBgIIAEoCRIWCglleGl0X2NvZGUYCSABKAVIAIgBARIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGA4gASgJEhUKDXNjYWxpbmdfZ3JvdXAYDyABKAkSEgoKdW5pc29sYXRlZBgQIAEoCBorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIMCgpfZXhpdF9jb2RlIugBChNSdW5Db250YWluZXJSZXF1ZXN0EiMKBHNwZWMYASABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIMCgRuYW1lGAIgASgJEjMKBHRhZ3MYAyADKAsyJS5zdmMudjEuUnVuQ29udGFpbmVyUmVxdWVzdC5UYWdzRW50cnkSKwoIbGlmZXRpbWUYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDwoHY2x1c3RlchgFIAEoCRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJOChRSdW5Db250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyEhAKCHdhcm5pbmdzGAIgAygJIigKE0dldENvbnRhaW5lclJlcXVlc3QSEQoJY29udGFpbmVyGAEgASgJIjwKFEdldENvbnRhaW5lclJlc3BvbnNlEiQKCWNvbnRhaW5lchgBIAEoCzIRLnN2Yy52MS5Db250YWluZXIiFwoVTGlzdENvbnRhaW5lcnNSZXF1ZXN0Ij8KFkxpc3RDb250YWluZXJzUmVzcG9uc2USJQoKY29udGFpbmVycxgBIAMoCzIRLnN2Yy52MS5Db250YWluZXIiKQoUU3RvcENvbnRhaW5lclJlcXVlc3QSEQoJY29udGFpbmVyGAEgASgJIj0KFVN0b3BDb250YWluZXJSZXNwb25zZRIkCgljb250YWluZXIYASABKAsyES5zdmMudjEuQ29udGFpbmVyKocCCg9Db250YWluZXJTdGF0dXMSIAocQ09OVEFJTkVSX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGENPTlRBSU5FUl9TVEFUVVNfUEVORElORxABEhwKGENPTlRBSU5FUl9TVEFUVVNfUlVOTklORxACEh4KGkNPTlRBSU5FUl9TVEFUVVNfU1VDQ0VFREVEEAMSGwoXQ09OVEFJTkVSX1NUQVRVU19GQUlMRUQQBBIcChhDT05UQUlORVJfU1RBVFVTX1NUT1BQRUQQBRIZChVDT05UQUlORVJfU1RBVFVTX0xPU1QQBhIgChxDT05UQUlORVJfU1RBVFVTX1VOUkVBQ0hBQkxFEAcy6wIKEENvbnRhaW5lclNlcnZpY2USVQoMUnVuQ29udGFpbmVyEhsuc3ZjLnYxLlJ1bkNvbnRhaW5lclJlcXVlc3QaHC5zdmMudjEuUnVuQ29udGFpbmVyUmVzcG9uc2UiCoi1GBOQtRiAgAgSUgoMR2V0Q29udGFpbmVyEhsuc3ZjLnYxLkdldENvbnRhaW5lclJlcXVlc3QaHC5zdmMudjEuR2V0Q29udGFpbmVyUmVzcG9uc2UiB5ACAYi1GAMSWAoOTGlzdENvbnRhaW5lcnMSHS5zdmMudjEuTGlzdENvbnRhaW5lcnNSZXF1ZXN0Gh4uc3ZjLnYxLkxpc3RDb250YWluZXJzUmVzcG9uc2UiB5ACAYi1GAMSUgoNU3RvcENvbnRhaW5lchIcLnN2Yy52MS5TdG9wQ29udGFpbmVyUmVxdWVzdBodLnN2Yy52MS5TdG9wQ29udGFpbmVyUmVzcG9uc2UiBIi1GBNiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChZzdmMvdjEvY29udGFpbmVyLnByb3RvEgZzdmMudjEiUwoRQ29udGFpbmVyVmFyaWFibGUSDAoEbmFtZRgBIAEoCRIUCgV2YWx1ZRgCIAEoCUIDgAEBSAASEAoGc2VjcmV0GAMgASgJSABCCAoGc291cmNlIisKC1ZvbHVtZU1vdW50Eg4KBnZvbHVtZRgBIAEoCRIMCgRwYXRoGAIgASgJIj4KEkNvbnRhaW5lclJlc291cmNlcxILCgNjcHUYASABKAkSDgoGbWVtb3J5GAIgASgJEgsKA2dwdRgDIAEoCSLCAgoNQ29udGFpbmVyU3BlYxINCgVpbWFnZRgBIAEoCRISCgplbnRyeXBvaW50GAIgAygJEhEKCWFyZ3VtZW50cxgDIAMoCRIuCgtlbnZpcm9ubWVudBgEIAMoCzIZLnN2Yy52MS5Db250YWluZXJWYXJpYWJsZRItCglyZXNvdXJjZXMYBSABKAsyGi5zdmMudjEuQ29udGFpbmVyUmVzb3VyY2VzEiQKB3ZvbHVtZXMYBiADKAsyEy5zdmMudjEuVm9sdW1lTW91bnQSDAoEcG9ydBgHIAEoDRIMCgRncnBjGAggASgIEg8KB3ByaXZhdGUYCSABKAgSFQoNYXV0aGVudGljYXRlZBgKIAEoCBIVCg1rZXJuZWxfcG9saWN5GAsgASgJEg4KBnJvdXRlcxgMIAMoCRILCgNzc2gYDSABKAgi1QQKCUNvbnRhaW5lchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKBnN0YXR1cxgDIAEoDjIXLnN2Yy52MS5Db250YWluZXJTdGF0dXMSIwoEc3BlYxgEIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEikKBHRhZ3MYBSADKAsyGy5zdmMudjEuQ29udGFpbmVyLlRhZ3NFbnRyeRIrCghsaWZldGltZRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAcgASgJEgsKA3VybBgIIAEoCRIWCglleGl0X2NvZGUYCSABKAVIAIgBARIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGA4gASgJEhUKDXNjYWxpbmdfZ3JvdXAYDyABKAkSIQoDdXNlGBAgASgLMhQuc3ZjLnYxLkNvbnRhaW5lclVzZRISCgVyZWFkeRgRIAEoCEgBiAEBEhIKCnVuaXNvbGF0ZWQYEiABKAgaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDAoKX2V4aXRfY29kZUIICgZfcmVhZHkiTAoMQ29udGFpbmVyVXNlEhQKDG1lbW9yeV9ieXRlcxgBIAEoAxIXCgpwcm9jZXNzb3JzGAIgASgBSACIAQFCDQoLX3Byb2Nlc3NvcnMi6AEKE1J1bkNvbnRhaW5lclJlcXVlc3QSIwoEc3BlYxgBIAEoCzIVLnN2Yy52MS5Db250YWluZXJTcGVjEgwKBG5hbWUYAiABKAkSMwoEdGFncxgDIAMoCzIlLnN2Yy52MS5SdW5Db250YWluZXJSZXF1ZXN0LlRhZ3NFbnRyeRIrCghsaWZldGltZRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdjbHVzdGVyGAUgASgJGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk4KFFJ1bkNvbnRhaW5lclJlc3BvbnNlEiQKCWNvbnRhaW5lchgBIAEoCzIRLnN2Yy52MS5Db250YWluZXISEAoId2FybmluZ3MYAiADKAkiKAoTR2V0Q29udGFpbmVyUmVxdWVzdBIRCgljb250YWluZXIYASABKAkiPAoUR2V0Q29udGFpbmVyUmVzcG9uc2USJAoJY29udGFpbmVyGAEgASgLMhEuc3ZjLnYxLkNvbnRhaW5lciIXChVMaXN0Q29udGFpbmVyc1JlcXVlc3QiPwoWTGlzdENvbnRhaW5lcnNSZXNwb25zZRIlCgpjb250YWluZXJzGAEgAygLMhEuc3ZjLnYxLkNvbnRhaW5lciIpChRTdG9wQ29udGFpbmVyUmVxdWVzdBIRCgljb250YWluZXIYASABKAkiPQoVU3RvcENvbnRhaW5lclJlc3BvbnNlEiQKCWNvbnRhaW5lchgBIAEoCzIRLnN2Yy52MS5Db250YWluZXIqhwIKD0NvbnRhaW5lclN0YXR1cxIgChxDT05UQUlORVJfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYQ09OVEFJTkVSX1NUQVRVU19QRU5ESU5HEAESHAoYQ09OVEFJTkVSX1NUQVRVU19SVU5OSU5HEAISHgoaQ09OVEFJTkVSX1NUQVRVU19TVUNDRUVERUQQAxIbChdDT05UQUlORVJfU1RBVFVTX0ZBSUxFRBAEEhwKGENPTlRBSU5FUl9TVEFUVVNfU1RPUFBFRBAFEhkKFUNPTlRBSU5FUl9TVEFUVVNfTE9TVBAGEiAKHENPTlRBSU5FUl9TVEFUVVNfVU5SRUFDSEFCTEUQBzLrAgoQQ29udGFpbmVyU2VydmljZRJVCgxSdW5Db250YWluZXISGy5zdmMudjEuUnVuQ29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5SdW5Db250YWluZXJSZXNwb25zZSIKiLUYE5C1GICACBJSCgxHZXRDb250YWluZXISGy5zdmMudjEuR2V0Q29udGFpbmVyUmVxdWVzdBocLnN2Yy52MS5HZXRDb250YWluZXJSZXNwb25zZSIHkAIBiLUYAxJYCg5MaXN0Q29udGFpbmVycxIdLnN2Yy52MS5MaXN0Q29udGFpbmVyc1JlcXVlc3QaHi5zdmMudjEuTGlzdENvbnRhaW5lcnNSZXNwb25zZSIHkAIBiLUYAxJSCg1TdG9wQ29udGFpbmVyEhwuc3ZjLnYxLlN0b3BDb250YWluZXJSZXF1ZXN0Gh0uc3ZjLnYxLlN0b3BDb250YWluZXJSZXNwb25zZSIEiLUYE2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * A variable of a container's environment.
@@ -520,9 +520,23 @@ export type Container = Message<"svc.v1.Container"> & {
   scalingGroup: string;
 
   /**
+   * What it uses; absent when it does not run on the node that answers.
+   *
+   * @generated from field: svc.v1.ContainerUse use = 16;
+   */
+  use?: ContainerUse | undefined;
+
+  /**
+   * Of a replica: whether it is given requests; absent of others, and where another node has it.
+   *
+   * @generated from field: optional bool ready = 17;
+   */
+  ready?: boolean | undefined;
+
+  /**
    * Whether nothing isolates it: it is a program of the server's own machine.
    *
-   * @generated from field: bool unisolated = 16;
+   * @generated from field: bool unisolated = 18;
    */
   unisolated: boolean;
 };
@@ -639,9 +653,23 @@ export type ContainerJson = {
   scalingGroup?: string;
 
   /**
+   * What it uses; absent when it does not run on the node that answers.
+   *
+   * @generated from field: svc.v1.ContainerUse use = 16;
+   */
+  use?: ContainerUseJson;
+
+  /**
+   * Of a replica: whether it is given requests; absent of others, and where another node has it.
+   *
+   * @generated from field: optional bool ready = 17;
+   */
+  ready?: boolean;
+
+  /**
    * Whether nothing isolates it: it is a program of the server's own machine.
    *
-   * @generated from field: bool unisolated = 16;
+   * @generated from field: bool unisolated = 18;
    */
   unisolated?: boolean;
 };
@@ -652,6 +680,55 @@ export type ContainerJson = {
  */
 export const ContainerSchema: GenMessage<Container, {jsonType: ContainerJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_container, 4);
+
+/**
+ * What a container used when it was last measured, some seconds ago.
+ *
+ * @generated from message svc.v1.ContainerUse
+ */
+export type ContainerUse = Message<"svc.v1.ContainerUse"> & {
+  /**
+   * Memory in bytes.
+   *
+   * @generated from field: int64 memory_bytes = 1;
+   */
+  memoryBytes: bigint;
+
+  /**
+   * Processors, on average since the measure before; absent at the first one.
+   *
+   * @generated from field: optional double processors = 2;
+   */
+  processors?: number | undefined;
+};
+
+/**
+ * What a container used when it was last measured, some seconds ago.
+ *
+ * @generated from message svc.v1.ContainerUse
+ */
+export type ContainerUseJson = {
+  /**
+   * Memory in bytes.
+   *
+   * @generated from field: int64 memory_bytes = 1;
+   */
+  memoryBytes?: string;
+
+  /**
+   * Processors, on average since the measure before; absent at the first one.
+   *
+   * @generated from field: optional double processors = 2;
+   */
+  processors?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message svc.v1.ContainerUse.
+ * Use `create(ContainerUseSchema)` to create a new message.
+ */
+export const ContainerUseSchema: GenMessage<ContainerUse, {jsonType: ContainerUseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_container, 5);
 
 /**
  * Request of RunContainer.
@@ -742,7 +819,7 @@ export type RunContainerRequestJson = {
  * Use `create(RunContainerRequestSchema)` to create a new message.
  */
 export const RunContainerRequestSchema: GenMessage<RunContainerRequest, {jsonType: RunContainerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 5);
+  messageDesc(file_svc_v1_container, 6);
 
 /**
  * Response of RunContainer.
@@ -791,7 +868,7 @@ export type RunContainerResponseJson = {
  * Use `create(RunContainerResponseSchema)` to create a new message.
  */
 export const RunContainerResponseSchema: GenMessage<RunContainerResponse, {jsonType: RunContainerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 6);
+  messageDesc(file_svc_v1_container, 7);
 
 /**
  * Request of GetContainer.
@@ -826,7 +903,7 @@ export type GetContainerRequestJson = {
  * Use `create(GetContainerRequestSchema)` to create a new message.
  */
 export const GetContainerRequestSchema: GenMessage<GetContainerRequest, {jsonType: GetContainerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 7);
+  messageDesc(file_svc_v1_container, 8);
 
 /**
  * Response of GetContainer.
@@ -861,7 +938,7 @@ export type GetContainerResponseJson = {
  * Use `create(GetContainerResponseSchema)` to create a new message.
  */
 export const GetContainerResponseSchema: GenMessage<GetContainerResponse, {jsonType: GetContainerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 8);
+  messageDesc(file_svc_v1_container, 9);
 
 /**
  * Request of ListContainers.
@@ -884,7 +961,7 @@ export type ListContainersRequestJson = {
  * Use `create(ListContainersRequestSchema)` to create a new message.
  */
 export const ListContainersRequestSchema: GenMessage<ListContainersRequest, {jsonType: ListContainersRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 9);
+  messageDesc(file_svc_v1_container, 10);
 
 /**
  * Response of ListContainers.
@@ -919,7 +996,7 @@ export type ListContainersResponseJson = {
  * Use `create(ListContainersResponseSchema)` to create a new message.
  */
 export const ListContainersResponseSchema: GenMessage<ListContainersResponse, {jsonType: ListContainersResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 10);
+  messageDesc(file_svc_v1_container, 11);
 
 /**
  * Request of StopContainer.
@@ -954,7 +1031,7 @@ export type StopContainerRequestJson = {
  * Use `create(StopContainerRequestSchema)` to create a new message.
  */
 export const StopContainerRequestSchema: GenMessage<StopContainerRequest, {jsonType: StopContainerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 11);
+  messageDesc(file_svc_v1_container, 12);
 
 /**
  * Response of StopContainer.
@@ -989,7 +1066,7 @@ export type StopContainerResponseJson = {
  * Use `create(StopContainerResponseSchema)` to create a new message.
  */
 export const StopContainerResponseSchema: GenMessage<StopContainerResponse, {jsonType: StopContainerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_container, 12);
+  messageDesc(file_svc_v1_container, 13);
 
 /**
  * State of a container.

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/environment.proto.
  */
 export const file_svc_v1_environment: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvdjEvZW52aXJvbm1lbnQucHJvdG8SBnN2Yy52MSIZChdMaXN0RW52aXJvbm1lbnRzUmVxdWVzdCJFChhMaXN0RW52aXJvbm1lbnRzUmVzcG9uc2USKQoMZW52aXJvbm1lbnRzGAEgAygLMhMuc3ZjLnYxLkVudmlyb25tZW50IrMBCgtFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCnByb2plY3RfaWQYAyABKAkSFAoMcHJvamVjdF9uYW1lGAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHN1c3BlbmRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOQoYQ3JlYXRlRW52aXJvbm1lbnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHcHJvamVjdBgCIAEoCSJFChlDcmVhdGVFbnZpcm9ubWVudFJlc3BvbnNlEigKC2Vudmlyb25tZW50GAEgASgLMhMuc3ZjLnYxLkVudmlyb25tZW50Ii4KF0Rlc2NyaWJlQ29udGVudHNSZXF1ZXN0EhMKC2Vudmlyb25tZW50GAEgASgJIr0BChhEZXNjcmliZUNvbnRlbnRzUmVzcG9uc2USKAoLZW52aXJvbm1lbnQYASABKAsyEy5zdmMudjEuRW52aXJvbm1lbnQSEwoLZGVwbG95bWVudHMYAiABKAUSEAoIYnJhbmNoZXMYAyABKAUSEAoIZmVhdHVyZXMYBCABKAUSEAoIc2V0dGluZ3MYBSABKAUSGgoSaXNfbGFzdF9vZl9wcm9qZWN0GAYgASgIEhAKCGRhdGFzZXRzGAcgASgFIjIKGERlbGV0ZUVudmlyb25tZW50UmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCSJFChlEZWxldGVFbnZpcm9ubWVudFJlc3BvbnNlEigKC2Vudmlyb25tZW50GAEgASgLMhMuc3ZjLnYxLkVudmlyb25tZW50IvkDChFFbnZpcm9ubWVudENvbmZpZxIZChFzcGVjc19jb25maWdfanNvbhgBIAEoCRJNChNhZGRpdGlvbmFsX2Vudl92YXJzGAIgAygLMjAuc3ZjLnYxLkVudmlyb25tZW50Q29uZmlnLkFkZGl0aW9uYWxFbnZWYXJzRW50cnkSIAoYcHJpdmF0ZV9waXBfcmVwb3NpdG9yaWVzGAMgAygJEhsKE29ubGluZV9zdG9yZV9zZWNyZXQYBCABKAkSHAoUZmVhdHVyZV9zdG9yZV9zZWNyZXQYBSABKAkSNwoTZW52aXJvbm1lbnRfYnVja2V0cxgGIAEoCzIaLnN2Yy52MS5FbnZpcm9ubWVudEJ1Y2tldHMSNQoGbGFiZWxzGAcgAygLMiUuc3ZjLnYxLkVudmlyb25tZW50Q29uZmlnLkxhYmVsc0VudHJ5EhEKCXByb3RlY3RlZBgIIAEoCBIXCg9oaXN0b3J5X21heF9hZ2UYCSABKAkSGAoQaGlzdG9yeV9tYXhfc2l6ZRgKIAEoCRo4ChZBZGRpdGlvbmFsRW52VmFyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKFAQoSRW52aXJvbm1lbnRCdWNrZXRzEhYKDmRhdGFzZXRfYnVja2V0GAEgASgJEhoKEnBsYW5fc3RhZ2VzX2J1Y2tldBgCIAEoCRIcChRzb3VyY2VfYnVuZGxlX2J1Y2tldBgDIAEoCRIdChVtb2RlbF9yZWdpc3RyeV9idWNrZXQYBCABKAkiMgobR2V0RW52aXJvbm1lbnRDb25maWdSZXF1ZXN0EhMKC2Vudmlyb25tZW50GAEgASgJIoEBChxHZXRFbnZpcm9ubWVudENvbmZpZ1Jlc3BvbnNlEigKC2Vudmlyb25tZW50GAEgASgLMhMuc3ZjLnYxLkVudmlyb25tZW50EikKBmNvbmZpZxgCIAEoCzIZLnN2Yy52MS5FbnZpcm9ubWVudENvbmZpZxIMCgRldGFnGAMgASgJIn8KHlVwZGF0ZUVudmlyb25tZW50Q29uZmlnUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEikKBmNvbmZpZxgDIAEoCzIZLnN2Yy52MS5FbnZpcm9ubWVudENvbmZpZxIMCgRldGFnGAQgASgJIm4KH1VwZGF0ZUVudmlyb25tZW50Q29uZmlnUmVzcG9uc2USKAoLZW52aXJvbm1lbnQYASABKAsyEy5zdmMudjEuRW52aXJvbm1lbnQSDAoEZXRhZxgCIAEoCRITCgthcHByb3ZhbF9pZBgDIAEoCSIwChlTdXNwZW5kRW52aXJvbm1lbnRSZXF1ZXN0EhMKC2Vudmlyb25tZW50GAEgASgJIlcKGlN1c3BlbmRFbnZpcm9ubWVudFJlc3BvbnNlEigKC2Vudmlyb25tZW50GAEgASgLMhMuc3ZjLnYxLkVudmlyb25tZW50Eg8KB2NoYW5nZWQYAiABKAgiLwoYUmVzdW1lRW52aXJvbm1lbnRSZXF1ZXN0EhMKC2Vudmlyb25tZW50GAEgASgJIlYKGVJlc3VtZUVudmlyb25tZW50UmVzcG9uc2USKAoLZW52aXJvbm1lbnQYASABKAsyEy5zdmMudjEuRW52aXJvbm1lbnQSDwoHY2hhbmdlZBgCIAEoCDK7BgoSRW52aXJvbm1lbnRTZXJ2aWNlEl4KEExpc3RFbnZpcm9ubWVudHMSHy5zdmMudjEuTGlzdEVudmlyb25tZW50c1JlcXVlc3QaIC5zdmMudjEuTGlzdEVudmlyb25tZW50c1Jlc3BvbnNlIgeQAgGItRgDEl4KEUNyZWF0ZUVudmlyb25tZW50EiAuc3ZjLnYxLkNyZWF0ZUVudmlyb25tZW50UmVxdWVzdBohLnN2Yy52MS5DcmVhdGVFbnZpcm9ubWVudFJlc3BvbnNlIgSItRgLEl4KEERlc2NyaWJlQ29udGVudHMSHy5zdmMudjEuRGVzY3JpYmVDb250ZW50c1JlcXVlc3QaIC5zdmMudjEuRGVzY3JpYmVDb250ZW50c1Jlc3BvbnNlIgeQAgGItRgDEl4KEURlbGV0ZUVudmlyb25tZW50EiAuc3ZjLnYxLkRlbGV0ZUVudmlyb25tZW50UmVxdWVzdBohLnN2Yy52MS5EZWxldGVFbnZpcm9ubWVudFJlc3BvbnNlIgSItRgGEmoKFEdldEVudmlyb25tZW50Q29uZmlnEiMuc3ZjLnYxLkdldEVudmlyb25tZW50Q29uZmlnUmVxdWVzdBokLnN2Yy52MS5HZXRFbnZpcm9ubWVudENvbmZpZ1Jlc3BvbnNlIgeQAgGItRgDEnYKF1VwZGF0ZUVudmlyb25tZW50Q29uZmlnEiYuc3ZjLnYxLlVwZGF0ZUVudmlyb25tZW50Q29uZmlnUmVxdWVzdBonLnN2Yy52MS5VcGRhdGVFbnZpcm9ubWVudENvbmZpZ1Jlc3BvbnNlIgqItRgLkLUYgIAQEmEKElN1c3BlbmRFbnZpcm9ubWVudBIhLnN2Yy52MS5TdXNwZW5kRW52aXJvbm1lbnRSZXF1ZXN0GiIuc3ZjLnYxLlN1c3BlbmRFbnZpcm9ubWVudFJlc3BvbnNlIgSItRgLEl4KEVJlc3VtZUVudmlyb25tZW50EiAuc3ZjLnYxLlJlc3VtZUVudmlyb25tZW50UmVxdWVzdBohLnN2Yy52MS5SZXN1bWVFbnZpcm9ubWVudFJlc3BvbnNlIgSItRgLYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChhzdmMvdjEvZW52aXJvbm1lbnQucHJvdG8SBnN2Yy52MSIZChdMaXN0RW52aXJvbm1lbnRzUmVxdWVzdCJFChhMaXN0RW52aXJvbm1lbnRzUmVzcG9uc2USKQoMZW52aXJvbm1lbnRzGAEgAygLMhMuc3ZjLnYxLkVudmlyb25tZW50IrMBCgtFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCnByb2plY3RfaWQYAyABKAkSFAoMcHJvamVjdF9uYW1lGAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHN1c3BlbmRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOQoYQ3JlYXRlRW52aXJvbm1lbnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHcHJvamVjdBgCIAEoCSJFChlDcmVhdGVFbnZpcm9ubWVudFJlc3BvbnNlEigKC2Vudmlyb25tZW50GAEgASgLMhMuc3ZjLnYxLkVudmlyb25tZW50Ii4KF0Rlc2NyaWJlQ29udGVudHNSZXF1ZXN0EhMKC2Vudmlyb25tZW50GAEgASgJIr0BChhEZXNjcmliZUNvbnRlbnRzUmVzcG9uc2USKAoLZW52aXJvbm1lbnQYASABKAsyEy5zdmMudjEuRW52aXJvbm1lbnQSEwoLZGVwbG95bWVudHMYAiABKAUSEAoIYnJhbmNoZXMYAyABKAUSEAoIZmVhdHVyZXMYBCABKAUSEAoIc2V0dGluZ3MYBSABKAUSGgoSaXNfbGFzdF9vZl9wcm9qZWN0GAYgASgIEhAKCGRhdGFzZXRzGAcgASgFIjIKGERlbGV0ZUVudmlyb25tZW50UmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCSJFChlEZWxldGVFbnZpcm9ubWVudFJlc3BvbnNlEigKC2Vudmlyb25tZW50GAEgASgLMhMuc3ZjLnYxLkVudmlyb25tZW50IqwEChFFbnZpcm9ubWVudENvbmZpZxIZChFzcGVjc19jb25maWdfanNvbhgBIAEoCRJNChNhZGRpdGlvbmFsX2Vudl92YXJzGAIgAygLMjAuc3ZjLnYxLkVudmlyb25tZW50Q29uZmlnLkFkZGl0aW9uYWxFbnZWYXJzRW50cnkSIAoYcHJpdmF0ZV9waXBfcmVwb3NpdG9yaWVzGAMgAygJEhsKE29ubGluZV9zdG9yZV9zZWNyZXQYBCABKAkSHAoUZmVhdHVyZV9zdG9yZV9zZWNyZXQYBSABKAkSNwoTZW52aXJvbm1lbnRfYnVja2V0cxgGIAEoCzIaLnN2Yy52MS5FbnZpcm9ubWVudEJ1Y2tldHMSNQoGbGFiZWxzGAcgAygLMiUuc3ZjLnYxLkVudmlyb25tZW50Q29uZmlnLkxhYmVsc0VudHJ5EhEKCXByb3RlY3RlZBgIIAEoCBIXCg9oaXN0b3J5X21heF9hZ2UYCSABKAkSGAoQaGlzdG9yeV9tYXhfc2l6ZRgKIAEoCRIxChB3b3JrZXJfY29udGFpbmVyGAsgASgLMhcuc3ZjLnYxLldvcmtlckNvbnRhaW5lcho4ChZBZGRpdGlvbmFsRW52VmFyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJOCg9Xb3JrZXJDb250YWluZXISDQoFaW1hZ2UYASABKAkSDgoGbWVtb3J5GAIgASgJEgsKA2NwdRgDIAEoCRIPCgduZXR3b3JrGAQgASgIIoUBChJFbnZpcm9ubWVudEJ1Y2tldHMSFgoOZGF0YXNldF9idWNrZXQYASABKAkSGgoScGxhbl9zdGFnZXNfYnVja2V0GAIgASgJEhwKFHNvdXJjZV9idW5kbGVfYnVja2V0GAMgASgJEh0KFW1vZGVsX3JlZ2lzdHJ5X2J1Y2tldBgEIAEoCSIyChtHZXRFbnZpcm9ubWVudENvbmZpZ1JlcXVlc3QSEwoLZW52aXJvbm1lbnQYASABKAkigQEKHEdldEVudmlyb25tZW50Q29uZmlnUmVzcG9uc2USKAoLZW52aXJvbm1lbnQYASABKAsyEy5zdmMudjEuRW52aXJvbm1lbnQSKQoGY29uZmlnGAIgASgLMhkuc3ZjLnYxLkVudmlyb25tZW50Q29uZmlnEgwKBGV0YWcYAyABKAkifwoeVXBkYXRlRW52aXJvbm1lbnRDb25maWdSZXF1ZXN0EhYKDmVudmlyb25tZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSKQoGY29uZmlnGAMgASgLMhkuc3ZjLnYxLkVudmlyb25tZW50Q29uZmlnEgwKBGV0YWcYBCABKAkibgofVXBkYXRlRW52aXJvbm1lbnRDb25maWdSZXNwb25zZRIoCgtlbnZpcm9ubWVudBgBIAEoCzITLnN2Yy52MS5FbnZpcm9ubWVudBIMCgRldGFnGAIgASgJEhMKC2FwcHJvdmFsX2lkGAMgASgJIjAKGVN1c3BlbmRFbnZpcm9ubWVudFJlcXVlc3QSEwoLZW52aXJvbm1lbnQYASABKAkiVwoaU3VzcGVuZEVudmlyb25tZW50UmVzcG9uc2USKAoLZW52aXJvbm1lbnQYASABKAsyEy5zdmMudjEuRW52aXJvbm1lbnQSDwoHY2hhbmdlZBgCIAEoCCIvChhSZXN1bWVFbnZpcm9ubWVudFJlcXVlc3QSEwoLZW52aXJvbm1lbnQYASABKAkiVgoZUmVzdW1lRW52aXJvbm1lbnRSZXNwb25zZRIoCgtlbnZpcm9ubWVudBgBIAEoCzITLnN2Yy52MS5FbnZpcm9ubWVudBIPCgdjaGFuZ2VkGAIgASgIMrsGChJFbnZpcm9ubWVudFNlcnZpY2USXgoQTGlzdEVudmlyb25tZW50cxIfLnN2Yy52MS5MaXN0RW52aXJvbm1lbnRzUmVxdWVzdBogLnN2Yy52MS5MaXN0RW52aXJvbm1lbnRzUmVzcG9uc2UiB5ACAYi1GAMSXgoRQ3JlYXRlRW52aXJvbm1lbnQSIC5zdmMudjEuQ3JlYXRlRW52aXJvbm1lbnRSZXF1ZXN0GiEuc3ZjLnYxLkNyZWF0ZUVudmlyb25tZW50UmVzcG9uc2UiBIi1GAsSXgoQRGVzY3JpYmVDb250ZW50cxIfLnN2Yy52MS5EZXNjcmliZUNvbnRlbnRzUmVxdWVzdBogLnN2Yy52MS5EZXNjcmliZUNvbnRlbnRzUmVzcG9uc2UiB5ACAYi1GAMSXgoRRGVsZXRlRW52aXJvbm1lbnQSIC5zdmMudjEuRGVsZXRlRW52aXJvbm1lbnRSZXF1ZXN0GiEuc3ZjLnYxLkRlbGV0ZUVudmlyb25tZW50UmVzcG9uc2UiBIi1GAYSagoUR2V0RW52aXJvbm1lbnRDb25maWcSIy5zdmMudjEuR2V0RW52aXJvbm1lbnRDb25maWdSZXF1ZXN0GiQuc3ZjLnYxLkdldEVudmlyb25tZW50Q29uZmlnUmVzcG9uc2UiB5ACAYi1GAMSdgoXVXBkYXRlRW52aXJvbm1lbnRDb25maWcSJi5zdmMudjEuVXBkYXRlRW52aXJvbm1lbnRDb25maWdSZXF1ZXN0Gicuc3ZjLnYxLlVwZGF0ZUVudmlyb25tZW50Q29uZmlnUmVzcG9uc2UiCoi1GAuQtRiAgBASYQoSU3VzcGVuZEVudmlyb25tZW50EiEuc3ZjLnYxLlN1c3BlbmRFbnZpcm9ubWVudFJlcXVlc3QaIi5zdmMudjEuU3VzcGVuZEVudmlyb25tZW50UmVzcG9uc2UiBIi1GAsSXgoRUmVzdW1lRW52aXJvbm1lbnQSIC5zdmMudjEuUmVzdW1lRW52aXJvbm1lbnRSZXF1ZXN0GiEuc3ZjLnYxLlJlc3VtZUVudmlyb25tZW50UmVzcG9uc2UiBIi1GAtiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * Request of ListEnvironments.
@@ -564,6 +564,14 @@ export type EnvironmentConfig = Message<"svc.v1.EnvironmentConfig"> & {
    * @generated from field: string history_max_size = 10;
    */
   historyMaxSize: string;
+
+  /**
+   * Containers in which the workers of deployments run that start from now on; absent = workers
+   * are processes of the server's machine.
+   *
+   * @generated from field: svc.v1.WorkerContainer worker_container = 11;
+   */
+  workerContainer?: WorkerContainer | undefined;
 };
 
 /**
@@ -644,6 +652,14 @@ export type EnvironmentConfigJson = {
    * @generated from field: string history_max_size = 10;
    */
   historyMaxSize?: string;
+
+  /**
+   * Containers in which the workers of deployments run that start from now on; absent = workers
+   * are processes of the server's machine.
+   *
+   * @generated from field: svc.v1.WorkerContainer worker_container = 11;
+   */
+  workerContainer?: WorkerContainerJson;
 };
 
 /**
@@ -652,6 +668,83 @@ export type EnvironmentConfigJson = {
  */
 export const EnvironmentConfigSchema: GenMessage<EnvironmentConfig, {jsonType: EnvironmentConfigJson}> = /*@__PURE__*/
   messageDesc(file_svc_v1_environment, 9);
+
+/**
+ * A container in which a worker runs. What is empty is not limited.
+ *
+ * @generated from message svc.v1.WorkerContainer
+ */
+export type WorkerContainer = Message<"svc.v1.WorkerContainer"> & {
+  /**
+   * Image that a deployment's requirements are added to. It has a Python of at least 3.10.
+   *
+   * @generated from field: string image = 1;
+   */
+  image: string;
+
+  /**
+   * Most memory, a quantity of at least 32Mi.
+   *
+   * @generated from field: string memory = 2;
+   */
+  memory: string;
+
+  /**
+   * Processors, a quantity such as `500m` or `2`.
+   *
+   * @generated from field: string cpu = 3;
+   */
+  cpu: string;
+
+  /**
+   * Whether resolvers have a network.
+   *
+   * @generated from field: bool network = 4;
+   */
+  network: boolean;
+};
+
+/**
+ * A container in which a worker runs. What is empty is not limited.
+ *
+ * @generated from message svc.v1.WorkerContainer
+ */
+export type WorkerContainerJson = {
+  /**
+   * Image that a deployment's requirements are added to. It has a Python of at least 3.10.
+   *
+   * @generated from field: string image = 1;
+   */
+  image?: string;
+
+  /**
+   * Most memory, a quantity of at least 32Mi.
+   *
+   * @generated from field: string memory = 2;
+   */
+  memory?: string;
+
+  /**
+   * Processors, a quantity such as `500m` or `2`.
+   *
+   * @generated from field: string cpu = 3;
+   */
+  cpu?: string;
+
+  /**
+   * Whether resolvers have a network.
+   *
+   * @generated from field: bool network = 4;
+   */
+  network?: boolean;
+};
+
+/**
+ * Describes the message svc.v1.WorkerContainer.
+ * Use `create(WorkerContainerSchema)` to create a new message.
+ */
+export const WorkerContainerSchema: GenMessage<WorkerContainer, {jsonType: WorkerContainerJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_environment, 10);
 
 /**
  * URIs of object stores, by what is kept there. Unset = empty.
@@ -728,7 +821,7 @@ export type EnvironmentBucketsJson = {
  * Use `create(EnvironmentBucketsSchema)` to create a new message.
  */
 export const EnvironmentBucketsSchema: GenMessage<EnvironmentBuckets, {jsonType: EnvironmentBucketsJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_environment, 10);
+  messageDesc(file_svc_v1_environment, 11);
 
 /**
  * Request of GetEnvironmentConfig.
@@ -763,7 +856,7 @@ export type GetEnvironmentConfigRequestJson = {
  * Use `create(GetEnvironmentConfigRequestSchema)` to create a new message.
  */
 export const GetEnvironmentConfigRequestSchema: GenMessage<GetEnvironmentConfigRequest, {jsonType: GetEnvironmentConfigRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_environment, 11);
+  messageDesc(file_svc_v1_environment, 12);
 
 /**
  * Response of GetEnvironmentConfig.
@@ -826,7 +919,7 @@ export type GetEnvironmentConfigResponseJson = {
  * Use `create(GetEnvironmentConfigResponseSchema)` to create a new message.
  */
 export const GetEnvironmentConfigResponseSchema: GenMessage<GetEnvironmentConfigResponse, {jsonType: GetEnvironmentConfigResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_environment, 12);
+  messageDesc(file_svc_v1_environment, 13);
 
 /**
  * Request of UpdateEnvironmentConfig.
@@ -903,7 +996,7 @@ export type UpdateEnvironmentConfigRequestJson = {
  * Use `create(UpdateEnvironmentConfigRequestSchema)` to create a new message.
  */
 export const UpdateEnvironmentConfigRequestSchema: GenMessage<UpdateEnvironmentConfigRequest, {jsonType: UpdateEnvironmentConfigRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_environment, 13);
+  messageDesc(file_svc_v1_environment, 14);
 
 /**
  * Response of UpdateEnvironmentConfig.
@@ -968,7 +1061,7 @@ export type UpdateEnvironmentConfigResponseJson = {
  * Use `create(UpdateEnvironmentConfigResponseSchema)` to create a new message.
  */
 export const UpdateEnvironmentConfigResponseSchema: GenMessage<UpdateEnvironmentConfigResponse, {jsonType: UpdateEnvironmentConfigResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_environment, 14);
+  messageDesc(file_svc_v1_environment, 15);
 
 /**
  * Request of SuspendEnvironment.
@@ -1003,7 +1096,7 @@ export type SuspendEnvironmentRequestJson = {
  * Use `create(SuspendEnvironmentRequestSchema)` to create a new message.
  */
 export const SuspendEnvironmentRequestSchema: GenMessage<SuspendEnvironmentRequest, {jsonType: SuspendEnvironmentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_environment, 15);
+  messageDesc(file_svc_v1_environment, 16);
 
 /**
  * Response of SuspendEnvironment.
@@ -1052,7 +1145,7 @@ export type SuspendEnvironmentResponseJson = {
  * Use `create(SuspendEnvironmentResponseSchema)` to create a new message.
  */
 export const SuspendEnvironmentResponseSchema: GenMessage<SuspendEnvironmentResponse, {jsonType: SuspendEnvironmentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_environment, 16);
+  messageDesc(file_svc_v1_environment, 17);
 
 /**
  * Request of ResumeEnvironment.
@@ -1087,7 +1180,7 @@ export type ResumeEnvironmentRequestJson = {
  * Use `create(ResumeEnvironmentRequestSchema)` to create a new message.
  */
 export const ResumeEnvironmentRequestSchema: GenMessage<ResumeEnvironmentRequest, {jsonType: ResumeEnvironmentRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_environment, 17);
+  messageDesc(file_svc_v1_environment, 18);
 
 /**
  * Response of ResumeEnvironment.
@@ -1136,7 +1229,7 @@ export type ResumeEnvironmentResponseJson = {
  * Use `create(ResumeEnvironmentResponseSchema)` to create a new message.
  */
 export const ResumeEnvironmentResponseSchema: GenMessage<ResumeEnvironmentResponse, {jsonType: ResumeEnvironmentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_environment, 18);
+  messageDesc(file_svc_v1_environment, 19);
 
 /**
  * Environments of the team: where deployments run.

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/scaling_group.proto.
  */
 export const file_svc_v1_scaling_group: GenFile = /*@__PURE__*/
-  fileDesc("ChpzdmMvdjEvc2NhbGluZ19ncm91cC5wcm90bxIGc3ZjLnYxIk8KDVNjYWxpbmdCb3VuZHMSFAoMbWluX3JlcGxpY2FzGAEgASgNEhQKDG1heF9yZXBsaWNhcxgCIAEoDRISCgp0YXJnZXRfY3B1GAMgASgNIuMDCgxTY2FsaW5nR3JvdXASCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIqCgZzdGF0dXMYAyABKA4yGi5zdmMudjEuU2NhbGluZ0dyb3VwU3RhdHVzEiMKBHNwZWMYBCABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIlCgZib3VuZHMYBSABKAsyFS5zdmMudjEuU2NhbGluZ0JvdW5kcxIsCgR0YWdzGAYgAygLMh4uc3ZjLnYxLlNjYWxpbmdHcm91cC5UYWdzRW50cnkSFgoOcmVhZHlfcmVwbGljYXMYByABKA0SFwoPd2FudGVkX3JlcGxpY2FzGAggASgNEgsKA3VybBgJIAEoCRIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiMKCHJlcGxpY2FzGA0gAygLMhEuc3ZjLnYxLkNvbnRhaW5lchISCgp1bmlzb2xhdGVkGA4gASgIGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIt0BChlDcmVhdGVTY2FsaW5nR3JvdXBSZXF1ZXN0EiMKBHNwZWMYASABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIMCgRuYW1lGAIgASgJEjkKBHRhZ3MYAyADKAsyKy5zdmMudjEuQ3JlYXRlU2NhbGluZ0dyb3VwUmVxdWVzdC5UYWdzRW50cnkSJQoGYm91bmRzGAQgASgLMhUuc3ZjLnYxLlNjYWxpbmdCb3VuZHMaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiUwoaQ3JlYXRlU2NhbGluZ0dyb3VwUmVzcG9uc2USIwoFZ3JvdXAYASABKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwEhAKCHdhcm5pbmdzGAIgAygJIicKFkdldFNjYWxpbmdHcm91cFJlcXVlc3QSDQoFZ3JvdXAYASABKAkiPgoXR2V0U2NhbGluZ0dyb3VwUmVzcG9uc2USIwoFZ3JvdXAYASABKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwIhoKGExpc3RTY2FsaW5nR3JvdXBzUmVxdWVzdCJBChlMaXN0U2NhbGluZ0dyb3Vwc1Jlc3BvbnNlEiQKBmdyb3VwcxgBIAMoCzIULnN2Yy52MS5TY2FsaW5nR3JvdXAiKgoZRGVsZXRlU2NhbGluZ0dyb3VwUmVxdWVzdBINCgVncm91cBgBIAEoCSJBChpEZWxldGVTY2FsaW5nR3JvdXBSZXNwb25zZRIjCgVncm91cBgBIAEoCzIULnN2Yy52MS5TY2FsaW5nR3JvdXAqvQEKElNjYWxpbmdHcm91cFN0YXR1cxIkCiBTQ0FMSU5HX0dST1VQX1NUQVRVU19VTlNQRUNJRklFRBAAEiEKHVNDQUxJTkdfR1JPVVBfU1RBVFVTX1NUQVJUSU5HEAESHgoaU0NBTElOR19HUk9VUF9TVEFUVVNfUkVBRFkQAhIdChlTQ0FMSU5HX0dST1VQX1NUQVRVU19JRExFEAMSHwobU0NBTElOR19HUk9VUF9TVEFUVVNfRkFJTEVEEAQyoQMKE1NjYWxpbmdHcm91cFNlcnZpY2USZwoSQ3JlYXRlU2NhbGluZ0dyb3VwEiEuc3ZjLnYxLkNyZWF0ZVNjYWxpbmdHcm91cFJlcXVlc3QaIi5zdmMudjEuQ3JlYXRlU2NhbGluZ0dyb3VwUmVzcG9uc2UiCoi1GBOQtRiAgAgSWwoPR2V0U2NhbGluZ0dyb3VwEh4uc3ZjLnYxLkdldFNjYWxpbmdHcm91cFJlcXVlc3QaHy5zdmMudjEuR2V0U2NhbGluZ0dyb3VwUmVzcG9uc2UiB5ACAYi1GAMSYQoRTGlzdFNjYWxpbmdHcm91cHMSIC5zdmMudjEuTGlzdFNjYWxpbmdHcm91cHNSZXF1ZXN0GiEuc3ZjLnYxLkxpc3RTY2FsaW5nR3JvdXBzUmVzcG9uc2UiB5ACAYi1GAMSYQoSRGVsZXRlU2NhbGluZ0dyb3VwEiEuc3ZjLnYxLkRlbGV0ZVNjYWxpbmdHcm91cFJlcXVlc3QaIi5zdmMudjEuRGVsZXRlU2NhbGluZ0dyb3VwUmVzcG9uc2UiBIi1GBNiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_container, file_svc_v1_options]);
+  fileDesc("ChpzdmMvdjEvc2NhbGluZ19ncm91cC5wcm90bxIGc3ZjLnYxIk8KDVNjYWxpbmdCb3VuZHMSFAoMbWluX3JlcGxpY2FzGAEgASgNEhQKDG1heF9yZXBsaWNhcxgCIAEoDRISCgp0YXJnZXRfY3B1GAMgASgNIuMDCgxTY2FsaW5nR3JvdXASCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIqCgZzdGF0dXMYAyABKA4yGi5zdmMudjEuU2NhbGluZ0dyb3VwU3RhdHVzEiMKBHNwZWMYBCABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIlCgZib3VuZHMYBSABKAsyFS5zdmMudjEuU2NhbGluZ0JvdW5kcxIsCgR0YWdzGAYgAygLMh4uc3ZjLnYxLlNjYWxpbmdHcm91cC5UYWdzRW50cnkSFgoOcmVhZHlfcmVwbGljYXMYByABKA0SFwoPd2FudGVkX3JlcGxpY2FzGAggASgNEgsKA3VybBgJIAEoCRIPCgdtZXNzYWdlGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiMKCHJlcGxpY2FzGA0gAygLMhEuc3ZjLnYxLkNvbnRhaW5lchISCgp1bmlzb2xhdGVkGA4gASgIGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIt0BChlDcmVhdGVTY2FsaW5nR3JvdXBSZXF1ZXN0EiMKBHNwZWMYASABKAsyFS5zdmMudjEuQ29udGFpbmVyU3BlYxIMCgRuYW1lGAIgASgJEjkKBHRhZ3MYAyADKAsyKy5zdmMudjEuQ3JlYXRlU2NhbGluZ0dyb3VwUmVxdWVzdC5UYWdzRW50cnkSJQoGYm91bmRzGAQgASgLMhUuc3ZjLnYxLlNjYWxpbmdCb3VuZHMaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiUwoaQ3JlYXRlU2NhbGluZ0dyb3VwUmVzcG9uc2USIwoFZ3JvdXAYASABKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwEhAKCHdhcm5pbmdzGAIgAygJIicKFkdldFNjYWxpbmdHcm91cFJlcXVlc3QSDQoFZ3JvdXAYASABKAkiPgoXR2V0U2NhbGluZ0dyb3VwUmVzcG9uc2USIwoFZ3JvdXAYASABKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwIhoKGExpc3RTY2FsaW5nR3JvdXBzUmVxdWVzdCJBChlMaXN0U2NhbGluZ0dyb3Vwc1Jlc3BvbnNlEiQKBmdyb3VwcxgBIAMoCzIULnN2Yy52MS5TY2FsaW5nR3JvdXAiqQEKGFNjYWxlU2NhbGluZ0dyb3VwUmVxdWVzdBINCgVncm91cBgBIAEoCRIZCgxtaW5fcmVwbGljYXMYAiABKA1IAIgBARIZCgxtYXhfcmVwbGljYXMYAyABKA1IAYgBARIXCgp0YXJnZXRfY3B1GAQgASgNSAKIAQFCDwoNX21pbl9yZXBsaWNhc0IPCg1fbWF4X3JlcGxpY2FzQg0KC190YXJnZXRfY3B1IkAKGVNjYWxlU2NhbGluZ0dyb3VwUmVzcG9uc2USIwoFZ3JvdXAYASABKAsyFC5zdmMudjEuU2NhbGluZ0dyb3VwIisKGlJlc3RhcnRTY2FsaW5nR3JvdXBSZXF1ZXN0Eg0KBWdyb3VwGAEgASgJIkIKG1Jlc3RhcnRTY2FsaW5nR3JvdXBSZXNwb25zZRIjCgVncm91cBgBIAEoCzIULnN2Yy52MS5TY2FsaW5nR3JvdXAiKgoZRGVsZXRlU2NhbGluZ0dyb3VwUmVxdWVzdBINCgVncm91cBgBIAEoCSJBChpEZWxldGVTY2FsaW5nR3JvdXBSZXNwb25zZRIjCgVncm91cBgBIAEoCzIULnN2Yy52MS5TY2FsaW5nR3JvdXAqvQEKElNjYWxpbmdHcm91cFN0YXR1cxIkCiBTQ0FMSU5HX0dST1VQX1NUQVRVU19VTlNQRUNJRklFRBAAEiEKHVNDQUxJTkdfR1JPVVBfU1RBVFVTX1NUQVJUSU5HEAESHgoaU0NBTElOR19HUk9VUF9TVEFUVVNfUkVBRFkQAhIdChlTQ0FMSU5HX0dST1VQX1NUQVRVU19JRExFEAMSHwobU0NBTElOR19HUk9VUF9TVEFUVVNfRkFJTEVEEAQy5wQKE1NjYWxpbmdHcm91cFNlcnZpY2USZwoSQ3JlYXRlU2NhbGluZ0dyb3VwEiEuc3ZjLnYxLkNyZWF0ZVNjYWxpbmdHcm91cFJlcXVlc3QaIi5zdmMudjEuQ3JlYXRlU2NhbGluZ0dyb3VwUmVzcG9uc2UiCoi1GBOQtRiAgAgSWwoPR2V0U2NhbGluZ0dyb3VwEh4uc3ZjLnYxLkdldFNjYWxpbmdHcm91cFJlcXVlc3QaHy5zdmMudjEuR2V0U2NhbGluZ0dyb3VwUmVzcG9uc2UiB5ACAYi1GAMSYQoRTGlzdFNjYWxpbmdHcm91cHMSIC5zdmMudjEuTGlzdFNjYWxpbmdHcm91cHNSZXF1ZXN0GiEuc3ZjLnYxLkxpc3RTY2FsaW5nR3JvdXBzUmVzcG9uc2UiB5ACAYi1GAMSXgoRU2NhbGVTY2FsaW5nR3JvdXASIC5zdmMudjEuU2NhbGVTY2FsaW5nR3JvdXBSZXF1ZXN0GiEuc3ZjLnYxLlNjYWxlU2NhbGluZ0dyb3VwUmVzcG9uc2UiBIi1GBMSZAoTUmVzdGFydFNjYWxpbmdHcm91cBIiLnN2Yy52MS5SZXN0YXJ0U2NhbGluZ0dyb3VwUmVxdWVzdBojLnN2Yy52MS5SZXN0YXJ0U2NhbGluZ0dyb3VwUmVzcG9uc2UiBIi1GBMSYQoSRGVsZXRlU2NhbGluZ0dyb3VwEiEuc3ZjLnYxLkRlbGV0ZVNjYWxpbmdHcm91cFJlcXVlc3QaIi5zdmMudjEuRGVsZXRlU2NhbGluZ0dyb3VwUmVzcG9uc2UiBIi1GBNiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_container, file_svc_v1_options]);
 
 /**
  * How many replicas a group has.
@@ -552,6 +552,188 @@ export const ListScalingGroupsResponseSchema: GenMessage<ListScalingGroupsRespon
   messageDesc(file_svc_v1_scaling_group, 7);
 
 /**
+ * Request of ScaleScalingGroup. What is absent stays as it is.
+ *
+ * @generated from message svc.v1.ScaleScalingGroupRequest
+ */
+export type ScaleScalingGroupRequest = Message<"svc.v1.ScaleScalingGroupRequest"> & {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+
+  /**
+   * Fewest replicas.
+   *
+   * @generated from field: optional uint32 min_replicas = 2;
+   */
+  minReplicas?: number | undefined;
+
+  /**
+   * Most replicas.
+   *
+   * @generated from field: optional uint32 max_replicas = 3;
+   */
+  maxReplicas?: number | undefined;
+
+  /**
+   * Percent of a replica's processors at which another one is started; 0 = 80.
+   *
+   * @generated from field: optional uint32 target_cpu = 4;
+   */
+  targetCpu?: number | undefined;
+};
+
+/**
+ * Request of ScaleScalingGroup. What is absent stays as it is.
+ *
+ * @generated from message svc.v1.ScaleScalingGroupRequest
+ */
+export type ScaleScalingGroupRequestJson = {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string group = 1;
+   */
+  group?: string;
+
+  /**
+   * Fewest replicas.
+   *
+   * @generated from field: optional uint32 min_replicas = 2;
+   */
+  minReplicas?: number;
+
+  /**
+   * Most replicas.
+   *
+   * @generated from field: optional uint32 max_replicas = 3;
+   */
+  maxReplicas?: number;
+
+  /**
+   * Percent of a replica's processors at which another one is started; 0 = 80.
+   *
+   * @generated from field: optional uint32 target_cpu = 4;
+   */
+  targetCpu?: number;
+};
+
+/**
+ * Describes the message svc.v1.ScaleScalingGroupRequest.
+ * Use `create(ScaleScalingGroupRequestSchema)` to create a new message.
+ */
+export const ScaleScalingGroupRequestSchema: GenMessage<ScaleScalingGroupRequest, {jsonType: ScaleScalingGroupRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scaling_group, 8);
+
+/**
+ * Response of ScaleScalingGroup.
+ *
+ * @generated from message svc.v1.ScaleScalingGroupResponse
+ */
+export type ScaleScalingGroupResponse = Message<"svc.v1.ScaleScalingGroupResponse"> & {
+  /**
+   * The group.
+   *
+   * @generated from field: svc.v1.ScalingGroup group = 1;
+   */
+  group?: ScalingGroup | undefined;
+};
+
+/**
+ * Response of ScaleScalingGroup.
+ *
+ * @generated from message svc.v1.ScaleScalingGroupResponse
+ */
+export type ScaleScalingGroupResponseJson = {
+  /**
+   * The group.
+   *
+   * @generated from field: svc.v1.ScalingGroup group = 1;
+   */
+  group?: ScalingGroupJson;
+};
+
+/**
+ * Describes the message svc.v1.ScaleScalingGroupResponse.
+ * Use `create(ScaleScalingGroupResponseSchema)` to create a new message.
+ */
+export const ScaleScalingGroupResponseSchema: GenMessage<ScaleScalingGroupResponse, {jsonType: ScaleScalingGroupResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scaling_group, 9);
+
+/**
+ * Request of RestartScalingGroup.
+ *
+ * @generated from message svc.v1.RestartScalingGroupRequest
+ */
+export type RestartScalingGroupRequest = Message<"svc.v1.RestartScalingGroupRequest"> & {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+};
+
+/**
+ * Request of RestartScalingGroup.
+ *
+ * @generated from message svc.v1.RestartScalingGroupRequest
+ */
+export type RestartScalingGroupRequestJson = {
+  /**
+   * Id or name.
+   *
+   * @generated from field: string group = 1;
+   */
+  group?: string;
+};
+
+/**
+ * Describes the message svc.v1.RestartScalingGroupRequest.
+ * Use `create(RestartScalingGroupRequestSchema)` to create a new message.
+ */
+export const RestartScalingGroupRequestSchema: GenMessage<RestartScalingGroupRequest, {jsonType: RestartScalingGroupRequestJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scaling_group, 10);
+
+/**
+ * Response of RestartScalingGroup.
+ *
+ * @generated from message svc.v1.RestartScalingGroupResponse
+ */
+export type RestartScalingGroupResponse = Message<"svc.v1.RestartScalingGroupResponse"> & {
+  /**
+   * The group.
+   *
+   * @generated from field: svc.v1.ScalingGroup group = 1;
+   */
+  group?: ScalingGroup | undefined;
+};
+
+/**
+ * Response of RestartScalingGroup.
+ *
+ * @generated from message svc.v1.RestartScalingGroupResponse
+ */
+export type RestartScalingGroupResponseJson = {
+  /**
+   * The group.
+   *
+   * @generated from field: svc.v1.ScalingGroup group = 1;
+   */
+  group?: ScalingGroupJson;
+};
+
+/**
+ * Describes the message svc.v1.RestartScalingGroupResponse.
+ * Use `create(RestartScalingGroupResponseSchema)` to create a new message.
+ */
+export const RestartScalingGroupResponseSchema: GenMessage<RestartScalingGroupResponse, {jsonType: RestartScalingGroupResponseJson}> = /*@__PURE__*/
+  messageDesc(file_svc_v1_scaling_group, 11);
+
+/**
  * Request of DeleteScalingGroup.
  *
  * @generated from message svc.v1.DeleteScalingGroupRequest
@@ -584,7 +766,7 @@ export type DeleteScalingGroupRequestJson = {
  * Use `create(DeleteScalingGroupRequestSchema)` to create a new message.
  */
 export const DeleteScalingGroupRequestSchema: GenMessage<DeleteScalingGroupRequest, {jsonType: DeleteScalingGroupRequestJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_scaling_group, 8);
+  messageDesc(file_svc_v1_scaling_group, 12);
 
 /**
  * Response of DeleteScalingGroup.
@@ -619,7 +801,7 @@ export type DeleteScalingGroupResponseJson = {
  * Use `create(DeleteScalingGroupResponseSchema)` to create a new message.
  */
 export const DeleteScalingGroupResponseSchema: GenMessage<DeleteScalingGroupResponse, {jsonType: DeleteScalingGroupResponseJson}> = /*@__PURE__*/
-  messageDesc(file_svc_v1_scaling_group, 9);
+  messageDesc(file_svc_v1_scaling_group, 13);
 
 /**
  * State of a scaling group.
@@ -712,6 +894,28 @@ export const ScalingGroupService: GenService<{
     methodKind: "unary";
     input: typeof ListScalingGroupsRequestSchema;
     output: typeof ListScalingGroupsResponseSchema;
+  },
+  /**
+   * Changes how many replicas a group has, and nothing else of it. INVALID_ARGUMENT for bounds that
+   * CreateScalingGroup refuses, NOT_FOUND when there is no such group.
+   *
+   * @generated from rpc svc.v1.ScalingGroupService.ScaleScalingGroup
+   */
+  scaleScalingGroup: {
+    methodKind: "unary";
+    input: typeof ScaleScalingGroupRequestSchema;
+    output: typeof ScaleScalingGroupResponseSchema;
+  },
+  /**
+   * Puts new replicas of the same kind in the place of all that there are: they come up before the
+   * old ones go, and when the first one cannot be started everything stays as it is.
+   *
+   * @generated from rpc svc.v1.ScalingGroupService.RestartScalingGroup
+   */
+  restartScalingGroup: {
+    methodKind: "unary";
+    input: typeof RestartScalingGroupRequestSchema;
+    output: typeof RestartScalingGroupResponseSchema;
   },
   /**
    * Deletes a group with its replicas and their disks; volumes stay.

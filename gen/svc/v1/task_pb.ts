@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/task.proto.
  */
 export const file_svc_v1_task: GenFile = /*@__PURE__*/
-  fileDesc("ChFzdmMvdjEvdGFzay5wcm90bxIGc3ZjLnYxIkgKClRhc2tUYXJnZXQSDgoEcGF0aBgBIAEoCUgAEhAKBm1vZHVsZRgCIAEoCUgAEhAKCGNhbGxhYmxlGAMgASgJQgYKBGNvZGUiNwoNVGFza0FyZ3VtZW50cxIRCglhcmdzX2pzb24YASABKAkSEwoLa3dhcmdzX2pzb24YAiABKAki6wMKBFRhc2sSCgoCaWQYASABKAkSIgoGdGFyZ2V0GAIgASgLMhIuc3ZjLnYxLlRhc2tUYXJnZXQSIAoFc3RhdGUYAyABKA4yES5zdmMudjEuVGFza1N0YXRlEigKCWFyZ3VtZW50cxgEIAEoCzIVLnN2Yy52MS5UYXNrQXJndW1lbnRzEhMKC3dvcmtmbG93X2lkGAUgASgJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkSDgoGYnJhbmNoGAcgASgJEhAKCGF0dGVtcHRzGAggASgFEhMKC21heF9yZXRyaWVzGAkgASgFEhYKCWV4aXRfY29kZRgKIAEoBUgAiAEBEg0KBWVycm9yGAsgASgJEhMKC3Jlc3VsdF9qc29uGAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwcm9maWxpbmcYECABKAgSCwoDdXJsGBEgASgJEgwKBHZlbnYYEiABKAlCDAoKX2V4aXRfY29kZSLUAQoPUnVuVGFza3NSZXF1ZXN0EiIKBnRhcmdldBgBIAEoCzISLnN2Yy52MS5UYXNrVGFyZ2V0EigKCWFyZ3VtZW50cxgCIAMoCzIVLnN2Yy52MS5UYXNrQXJndW1lbnRzEg0KBXRleHRzGAMgASgIEhUKDWRlcGxveW1lbnRfaWQYBCABKAkSEwoLbWF4X3JldHJpZXMYBSABKAUSEQoJcHJvZmlsaW5nGAYgASgIEhcKD3NraXBfdmFsaWRhdGlvbhgHIAEoCBIMCgR2ZW52GAggASgJIkEKEFJ1blRhc2tzUmVzcG9uc2USCwoDaWRzGAEgAygJEhMKC3dvcmtmbG93X2lkGAIgASgJEgsKA3VybBgDIAEoCSIeChBSZXJ1blRhc2tSZXF1ZXN0EgoKAmlkGAEgASgJIi8KEVJlcnVuVGFza1Jlc3BvbnNlEhoKBHRhc2sYASABKAsyDC5zdmMudjEuVGFzayIfChFDYW5jZWxUYXNrUmVxdWVzdBIKCgJpZBgBIAEoCSIwChJDYW5jZWxUYXNrUmVzcG9uc2USGgoEdGFzaxgBIAEoCzIMLnN2Yy52MS5UYXNrIhwKDkdldFRhc2tSZXF1ZXN0EgoKAmlkGAEgASgJIi0KD0dldFRhc2tSZXNwb25zZRIaCgR0YXNrGAEgASgLMgwuc3ZjLnYxLlRhc2sixwEKEExpc3RUYXNrc1JlcXVlc3QSEwoLd29ya2Zsb3dfaWQYASABKAkSIQoGc3RhdGVzGAIgAygOMhEuc3ZjLnYxLlRhc2tTdGF0ZRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXBhZ2Vfc2l6ZRgFIAEoBRISCgpwYWdlX3Rva2VuGAYgASgJIkkKEUxpc3RUYXNrc1Jlc3BvbnNlEhsKBXRhc2tzGAEgAygLMgwuc3ZjLnYxLlRhc2sSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKFUdldFRhc2tQcm9maWxlUmVxdWVzdBIKCgJpZBgBIAEoCSJhChZHZXRUYXNrUHJvZmlsZVJlc3BvbnNlEiEKBnN0YWNrcxgBIAMoCzIRLnN2Yy52MS5UYXNrU3RhY2sSDwoHZHJvcHBlZBgCIAEoAxITCgtpbnRlcnZhbF9tcxgDIAEoASIsCglUYXNrU3RhY2sSDgoGZnJhbWVzGAEgAygJEg8KB3NhbXBsZXMYAiABKAMqowEKCVRhc2tTdGF0ZRIaChZUQVNLX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTVEFTS19TVEFURV9SRUNFSVZFRBABEhYKElRBU0tfU1RBVEVfUlVOTklORxACEhgKFFRBU0tfU1RBVEVfU1VDQ0VFREVEEAMSFQoRVEFTS19TVEFURV9GQUlMRUQQBBIYChRUQVNLX1NUQVRFX0NBTkNFTExFRBAFMtYDCgtUYXNrU2VydmljZRJKCghSdW5UYXNrcxIXLnN2Yy52MS5SdW5UYXNrc1JlcXVlc3QaGC5zdmMudjEuUnVuVGFza3NSZXNwb25zZSILiLUYBZC1GICAgAQSRgoJUmVydW5UYXNrEhguc3ZjLnYxLlJlcnVuVGFza1JlcXVlc3QaGS5zdmMudjEuUmVydW5UYXNrUmVzcG9uc2UiBIi1GAUSSQoKQ2FuY2VsVGFzaxIZLnN2Yy52MS5DYW5jZWxUYXNrUmVxdWVzdBoaLnN2Yy52MS5DYW5jZWxUYXNrUmVzcG9uc2UiBIi1GAUSQwoHR2V0VGFzaxIWLnN2Yy52MS5HZXRUYXNrUmVxdWVzdBoXLnN2Yy52MS5HZXRUYXNrUmVzcG9uc2UiB5ACAYi1GAMSSQoJTGlzdFRhc2tzEhguc3ZjLnYxLkxpc3RUYXNrc1JlcXVlc3QaGS5zdmMudjEuTGlzdFRhc2tzUmVzcG9uc2UiB5ACAYi1GAMSWAoOR2V0VGFza1Byb2ZpbGUSHS5zdmMudjEuR2V0VGFza1Byb2ZpbGVSZXF1ZXN0Gh4uc3ZjLnYxLkdldFRhc2tQcm9maWxlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChFzdmMvdjEvdGFzay5wcm90bxIGc3ZjLnYxIkgKClRhc2tUYXJnZXQSDgoEcGF0aBgBIAEoCUgAEhAKBm1vZHVsZRgCIAEoCUgAEhAKCGNhbGxhYmxlGAMgASgJQgYKBGNvZGUiNwoNVGFza0FyZ3VtZW50cxIRCglhcmdzX2pzb24YASABKAkSEwoLa3dhcmdzX2pzb24YAiABKAkigwQKBFRhc2sSCgoCaWQYASABKAkSIgoGdGFyZ2V0GAIgASgLMhIuc3ZjLnYxLlRhc2tUYXJnZXQSIAoFc3RhdGUYAyABKA4yES5zdmMudjEuVGFza1N0YXRlEigKCWFyZ3VtZW50cxgEIAEoCzIVLnN2Yy52MS5UYXNrQXJndW1lbnRzEhMKC3dvcmtmbG93X2lkGAUgASgJEhUKDWRlcGxveW1lbnRfaWQYBiABKAkSDgoGYnJhbmNoGAcgASgJEhAKCGF0dGVtcHRzGAggASgFEhMKC21heF9yZXRyaWVzGAkgASgFEhYKCWV4aXRfY29kZRgKIAEoBUgAiAEBEg0KBWVycm9yGAsgASgJEhMKC3Jlc3VsdF9qc29uGAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwcm9maWxpbmcYECABKAgSCwoDdXJsGBEgASgJEgwKBHZlbnYYEiABKAkSFgoOcmVzb3VyY2VfZ3JvdXAYEyABKAlCDAoKX2V4aXRfY29kZSLsAQoPUnVuVGFza3NSZXF1ZXN0EiIKBnRhcmdldBgBIAEoCzISLnN2Yy52MS5UYXNrVGFyZ2V0EigKCWFyZ3VtZW50cxgCIAMoCzIVLnN2Yy52MS5UYXNrQXJndW1lbnRzEg0KBXRleHRzGAMgASgIEhUKDWRlcGxveW1lbnRfaWQYBCABKAkSEwoLbWF4X3JldHJpZXMYBSABKAUSEQoJcHJvZmlsaW5nGAYgASgIEhcKD3NraXBfdmFsaWRhdGlvbhgHIAEoCBIMCgR2ZW52GAggASgJEhYKDnJlc291cmNlX2dyb3VwGAkgASgJIkEKEFJ1blRhc2tzUmVzcG9uc2USCwoDaWRzGAEgAygJEhMKC3dvcmtmbG93X2lkGAIgASgJEgsKA3VybBgDIAEoCSIeChBSZXJ1blRhc2tSZXF1ZXN0EgoKAmlkGAEgASgJIi8KEVJlcnVuVGFza1Jlc3BvbnNlEhoKBHRhc2sYASABKAsyDC5zdmMudjEuVGFzayIfChFDYW5jZWxUYXNrUmVxdWVzdBIKCgJpZBgBIAEoCSIwChJDYW5jZWxUYXNrUmVzcG9uc2USGgoEdGFzaxgBIAEoCzIMLnN2Yy52MS5UYXNrIhwKDkdldFRhc2tSZXF1ZXN0EgoKAmlkGAEgASgJIi0KD0dldFRhc2tSZXNwb25zZRIaCgR0YXNrGAEgASgLMgwuc3ZjLnYxLlRhc2sixwEKEExpc3RUYXNrc1JlcXVlc3QSEwoLd29ya2Zsb3dfaWQYASABKAkSIQoGc3RhdGVzGAIgAygOMhEuc3ZjLnYxLlRhc2tTdGF0ZRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXBhZ2Vfc2l6ZRgFIAEoBRISCgpwYWdlX3Rva2VuGAYgASgJIkkKEUxpc3RUYXNrc1Jlc3BvbnNlEhsKBXRhc2tzGAEgAygLMgwuc3ZjLnYxLlRhc2sSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKFUdldFRhc2tQcm9maWxlUmVxdWVzdBIKCgJpZBgBIAEoCSJhChZHZXRUYXNrUHJvZmlsZVJlc3BvbnNlEiEKBnN0YWNrcxgBIAMoCzIRLnN2Yy52MS5UYXNrU3RhY2sSDwoHZHJvcHBlZBgCIAEoAxITCgtpbnRlcnZhbF9tcxgDIAEoASIsCglUYXNrU3RhY2sSDgoGZnJhbWVzGAEgAygJEg8KB3NhbXBsZXMYAiABKAMqowEKCVRhc2tTdGF0ZRIaChZUQVNLX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTVEFTS19TVEFURV9SRUNFSVZFRBABEhYKElRBU0tfU1RBVEVfUlVOTklORxACEhgKFFRBU0tfU1RBVEVfU1VDQ0VFREVEEAMSFQoRVEFTS19TVEFURV9GQUlMRUQQBBIYChRUQVNLX1NUQVRFX0NBTkNFTExFRBAFMtYDCgtUYXNrU2VydmljZRJKCghSdW5UYXNrcxIXLnN2Yy52MS5SdW5UYXNrc1JlcXVlc3QaGC5zdmMudjEuUnVuVGFza3NSZXNwb25zZSILiLUYBZC1GICAgAQSRgoJUmVydW5UYXNrEhguc3ZjLnYxLlJlcnVuVGFza1JlcXVlc3QaGS5zdmMudjEuUmVydW5UYXNrUmVzcG9uc2UiBIi1GAUSSQoKQ2FuY2VsVGFzaxIZLnN2Yy52MS5DYW5jZWxUYXNrUmVxdWVzdBoaLnN2Yy52MS5DYW5jZWxUYXNrUmVzcG9uc2UiBIi1GAUSQwoHR2V0VGFzaxIWLnN2Yy52MS5HZXRUYXNrUmVxdWVzdBoXLnN2Yy52MS5HZXRUYXNrUmVzcG9uc2UiB5ACAYi1GAMSSQoJTGlzdFRhc2tzEhguc3ZjLnYxLkxpc3RUYXNrc1JlcXVlc3QaGS5zdmMudjEuTGlzdFRhc2tzUmVzcG9uc2UiB5ACAYi1GAMSWAoOR2V0VGFza1Byb2ZpbGUSHS5zdmMudjEuR2V0VGFza1Byb2ZpbGVSZXF1ZXN0Gh4uc3ZjLnYxLkdldFRhc2tQcm9maWxlUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * What a task runs.
@@ -264,11 +264,19 @@ export type Task = Message<"svc.v1.Task"> & {
   url: string;
 
   /**
-   * Venv in which it runs; empty = the environment's own requirements.
+   * Venv in which it was asked to run; empty = that of its resource group, or else the
+   * environment's own requirements.
    *
    * @generated from field: string venv = 18;
    */
   venv: string;
+
+  /**
+   * Resource group of the environment's configuration that it runs in.
+   *
+   * @generated from field: string resource_group = 19;
+   */
+  resourceGroup: string;
 };
 
 /**
@@ -397,11 +405,19 @@ export type TaskJson = {
   url?: string;
 
   /**
-   * Venv in which it runs; empty = the environment's own requirements.
+   * Venv in which it was asked to run; empty = that of its resource group, or else the
+   * environment's own requirements.
    *
    * @generated from field: string venv = 18;
    */
   venv?: string;
+
+  /**
+   * Resource group of the environment's configuration that it runs in.
+   *
+   * @generated from field: string resource_group = 19;
+   */
+  resourceGroup?: string;
 };
 
 /**
@@ -467,12 +483,21 @@ export type RunTasksRequest = Message<"svc.v1.RunTasksRequest"> & {
   skipValidation: boolean;
 
   /**
-   * Venv of the deployment's project file in which they run; empty = the environment's own
-   * requirements.
+   * Venv of the deployment's project file in which they run; empty = that of the resource group, or
+   * else the environment's own requirements.
    *
    * @generated from field: string venv = 8;
    */
   venv: string;
+
+  /**
+   * Resource group of the environment's configuration that they run in; empty = `default`. Its
+   * service `task` says how many run at once (`replicas`; of a group that says nothing one after
+   * another, of `default` 16), and with what: `memory.limits`, `venv`, `additional_env_vars`.
+   *
+   * @generated from field: string resource_group = 9;
+   */
+  resourceGroup: string;
 };
 
 /**
@@ -531,12 +556,21 @@ export type RunTasksRequestJson = {
   skipValidation?: boolean;
 
   /**
-   * Venv of the deployment's project file in which they run; empty = the environment's own
-   * requirements.
+   * Venv of the deployment's project file in which they run; empty = that of the resource group, or
+   * else the environment's own requirements.
    *
    * @generated from field: string venv = 8;
    */
   venv?: string;
+
+  /**
+   * Resource group of the environment's configuration that they run in; empty = `default`. Its
+   * service `task` says how many run at once (`replicas`; of a group that says nothing one after
+   * another, of `default` 16), and with what: `memory.limits`, `venv`, `additional_env_vars`.
+   *
+   * @generated from field: string resource_group = 9;
+   */
+  resourceGroup?: string;
 };
 
 /**
@@ -1192,7 +1226,8 @@ export const TaskStateSchema: GenEnum<TaskState, TaskStateJson> = /*@__PURE__*/
 export const TaskService: GenService<{
   /**
    * Asks for tasks of one target, which are durable when this returns. They are all stored, or none
-   * is. INVALID_ARGUMENT for a target that is none or a deployment's source does not have;
+   * is. INVALID_ARGUMENT for a target that is none or a deployment's source does not have, and for
+   * a resource group that the environment's configuration does not have;
    * FAILED_PRECONDITION in a protected environment for a deployment that is not live;
    * RESOURCE_EXHAUSTED when too many tasks wait.
    *

@@ -1,8 +1,9 @@
 /** Containers as tables and lines. */
 
-import { type Container, type ContainerSpec, ContainerStatus } from "../../../gen/svc/v1/container_pb.ts";
+import { type Container, type ContainerSpec, ContainerStatus, type ContainerUse } from "../../../gen/svc/v1/container_pb.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
+import { sizeText } from "../../domain/size.ts";
 import type { FieldViews } from "../../output/message-view.ts";
 import { age } from "../../output/time.ts";
 
@@ -44,6 +45,13 @@ export function specText(spec: ContainerSpec | undefined): string {
     .join("; ");
 }
 
+/** What a container uses, in words; empty before it was measured. */
+export function useText({ use }: { readonly use?: ContainerUse | undefined }): string {
+  if (!use) return "";
+  const memory = `${sizeText(Number(use.memoryBytes))} of memory`;
+  return use.processors === undefined ? memory : `${use.processors.toFixed(2)} processors, ${memory}`;
+}
+
 /** Columns of a list. */
 export const CONTAINER_COLUMNS: FieldViews<Container> = {
   id: "ID",
@@ -63,6 +71,7 @@ export const CONTAINER_FIELDS: FieldViews<Container> = {
   url: { header: "URL", ifAny: true },
   cluster: { header: "Image", cell: ({ spec }) => spec?.image ?? "" },
   spec: { header: "Spec", cell: ({ spec }) => specText(spec) },
+  use: { header: "Uses", cell: useText, ifAny: true },
   tags: {
     header: "Tags",
     cell: ({ tags }) =>

@@ -4,10 +4,19 @@
 
 import type { GetEnvironmentConfigResponse } from "../../../gen/svc/v1/environment_pb.ts";
 import type { Context } from "../../context/context.ts";
-import { APPLIED_KEYS, ConfigInvalid, configDocument, type EnvironmentConfig } from "../../domain/environment-config.ts";
+import {
+  APPLIED_KEYS,
+  ConfigInvalid,
+  configDocument,
+  type EnvironmentConfig,
+  groupNames,
+  resourceGroup,
+} from "../../domain/environment-config.ts";
 import { configMessage } from "../../domain/environment-config-message.ts";
 import { changesText, jsonChanges } from "../../domain/json-diff.ts";
+import type { JsonObject } from "../../domain/json-value.ts";
 import { escapeControls } from "../../domain/name.ts";
+import { TASK_SERVICE, withoutTaskService } from "../../domain/task-service.ts";
 import { CliError } from "../../errors/cli-error.ts";
 import { textView, type View } from "../../output/view.ts";
 import { isRequest, type OrRequest, orRequestView } from "../approval/approval-view.ts";
@@ -38,12 +47,18 @@ export async function writeConfig(
   const { id = "", name: oldName = "" } = read.environment ?? {};
   const changes = jsonChanges(configDocument({ id, name: oldName }, before), configDocument({ id, name }, after));
   const changed = [...new Set(changes.map(({ path }) => String(path[0]).replace("specs_config_json", "specs_config")))];
-  const recorded = changed.filter((key) => key !== "name" && !APPLIED_KEYS.includes(key as keyof EnvironmentConfig));
+  const isRecorded = (key: string): boolean =>
+    key === "specs_config"
+      ? unappliedSpecs(before.specs_config) !== unappliedSpecs(after.specs_config)
+      : key !== "name" && !APPLIED_KEYS.includes(key as keyof EnvironmentConfig);
+  const recorded = changed.filter(isRecorded);
   const update: ConfigUpdate = { id, name, changed, recorded_not_applied: recorded };
   if (changes.length === 0) return update;
   progress.note(changesText(changes));
   if (recorded.length > 0)
-    progress.note(`recorded, not applied: ${recorded.join(", ")} (this server acts on ${APPLIED_KEYS.join(", ")} alone)`);
+    progress.note(
+      `recorded, not applied: ${recorded.join(", ")} (this server acts on ${APPLIED_KEYS.join(", ")}, and of specs_config on services.${TASK_SERVICE})`,
+    );
   await confirm(context, { force }, `Update environment '${escapeControls(oldName)}'?`);
   const answer = await (await context.api.environments()).updateEnvironmentConfig({
     environmentId: id,
@@ -53,6 +68,11 @@ export async function writeConfig(
   });
   const requested = await orRequest(context, answer);
   return isRequest(requested) ? requested : update;
+}
+
+/** What a spec config has beside the settings of resource groups that the server acts on. */
+function unappliedSpecs(specs: JsonObject): string {
+  return JSON.stringify(groupNames(specs).map((name) => withoutTaskService(resourceGroup(specs, name) ?? {})));
 }
 
 /** `Updated environment '<name>'`. */

@@ -1,4 +1,4 @@
-import type { GetResolverResponse, Resolver, SinkResolver } from "../../../gen/svc/v1/graph_pb.ts";
+import type { GetResolverResponse, Resolver, SinkResolver, StreamResolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { OutputShape, ResourceHint } from "../../../gen/svc/v1/graph_pb.ts";
 import type { ResolverRun } from "../../../gen/svc/v1/resolver_run_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
@@ -35,17 +35,18 @@ export default defineCommand({
     const { api } = context;
     const asked = recentRequests(context, "sum:resolver.count by {resolver}");
     const answer = await (await api.graph()).getResolver({ resolver: name.trim(), deploymentId });
-    const resolver = answer.resolver?.fqn ?? answer.sinkResolver?.fqn ?? "";
-    const { runs } = answer.sinkResolver ? { runs: [] } : await (await api.resolverRuns()).listResolverRuns({ resolver, pageSize: RUNS });
+    const resolver = (answer.resolver ?? answer.sinkResolver ?? answer.streamResolver)?.fqn ?? "";
+    const { runs } = !answer.resolver ? { runs: [] } : await (await api.resolverRuns()).listResolverRuns({ resolver, pageSize: RUNS });
     return { answer, runs, calls: (await asked).get(resolver) ?? [] };
   },
   view: textView(
     ({ answer, calls, runs }: Shown, style) => {
-      const { resolver, sinkResolver, source } = answer;
+      const { resolver, sinkResolver, source, streamResolver } = answer;
       const line = hoursLine(calls, style);
       const lastDay = line === "" ? [] : [`Calls by hour  ${line}`];
       if (sinkResolver)
         return sections(sinkHead(sinkResolver, answer, style), { Source: sourceLines(source, style), "Last day": lastDay }, style);
+      if (streamResolver) return sections(streamHead(streamResolver, answer, style), { Source: sourceLines(source, style) }, style);
       if (!resolver) return "";
       const head = [
         style.bold(escapeControls(resolver.fqn)),
@@ -108,6 +109,33 @@ function sinkHead(sink: SinkResolver, { deploymentId, source, url, version }: Ge
       Tags: sink.tags.join(", "),
       Owner: sink.owner,
       "Defined in": placeText(source, sink.span),
+      Version: `${version}`,
+      Deployment: deploymentId,
+      Page: url,
+    }),
+  ].join("\n");
+}
+
+/** What is said of a resolver of a topic's messages above its source. */
+function streamHead(stream: StreamResolver, { deploymentId, source, url, version }: GetResolverResponse, style: Style): string {
+  const { body, lateness, timeout } = stream;
+  return [
+    style.bold(escapeControls(stream.fqn)),
+    ...(stream.description === "" ? [] : [visibleLines(stream.description)]),
+    "",
+    definitionFacts({
+      Kind: `stream, ${body.case === "python" ? "Python" : "computed without Python"}`,
+      Source: stream.source,
+      Messages: stream.messageType,
+      "Parsed by": stream.parse,
+      Outputs: stream.outputs.map(readableName).join(", "),
+      Venv: stream.venv,
+      Timeout: timeout && formatDuration(durationToMs(timeout)),
+      Lateness: lateness && formatDuration(durationToMs(lateness)),
+      Environments: stream.environments.join(", "),
+      Tags: stream.tags.join(", "),
+      Owner: stream.owner,
+      "Defined in": placeText(source, stream.span),
       Version: `${version}`,
       Deployment: deploymentId,
       Page: url,

@@ -1,6 +1,7 @@
 /** A command in a sandbox, with the streams of this one. */
 
 import type { Context } from "../../context/context.ts";
+import { TICKET_HEADER } from "../../domain/shell-frames.ts";
 import { UsageError } from "../../errors/cli-error.ts";
 import { variablesOfLists } from "../container-flags.ts";
 
@@ -35,6 +36,6 @@ export async function runExec({ api, attach, http, io, signal }: Context, wanted
     ...{ sandbox, command: [...command], workdir, environment: variablesOfLists(env), timeoutSeconds: timeout },
     ...(tty && { terminal: true, columns: io.width, rows: io.height }),
   });
-  const socket = await http.openSocket(path, { "svc-shell-ticket": ticket });
+  const socket = await http.openSocket(path, { [TICKET_HEADER]: ticket });
   return attach((attached) => runShell(socket, attached, NO_LOG, signal), !tty);
 }

@@ -3,7 +3,7 @@
 import type { Sandbox } from "../../../gen/svc/v1/sandbox_pb.ts";
 import type { FieldViews } from "../../output/message-view.ts";
 import { age } from "../../output/time.ts";
-import { containerState } from "../container/container-view.ts";
+import { containerState, useText } from "../container/container-view.ts";
 
 /** Columns of a list. */
 export const SANDBOX_COLUMNS: FieldViews<Sandbox> = {
@@ -23,6 +23,7 @@ export const SANDBOX_FIELDS: FieldViews<Sandbox> = {
   message: { header: "Message", ifAny: true },
   cpu: "CPU",
   memory: "Memory",
+  use: { header: "Uses", cell: useText, ifAny: true },
   environment: { header: "Variables", cell: ({ environment }) => environment.map(({ name }) => name).join(", "), ifAny: true },
   createdAt: "Created",
   endedAt: { header: "Ended", ifAny: true },

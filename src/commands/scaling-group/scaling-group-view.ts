@@ -1,5 +1,6 @@
 /** Scaling groups as tables and lines. */
 
+import type { Container } from "../../../gen/svc/v1/container_pb.ts";
 import { type ScalingGroup, ScalingGroupStatus } from "../../../gen/svc/v1/scaling_group_pb.ts";
 import type { FieldViews } from "../../output/message-view.ts";
 import { age } from "../../output/time.ts";
@@ -22,6 +23,11 @@ export function groupState({ status }: { readonly status: ScalingGroupStatus }):
 function replicasText({ bounds, readyReplicas, wantedReplicas }: ScalingGroup): string {
   const range = bounds ? ` (${bounds.minReplicas} to ${bounds.maxReplicas}, at ${bounds.targetCpu}% CPU)` : "";
   return `${readyReplicas} of ${wantedReplicas}${range}`;
+}
+
+/** The state of a replica, and whether it is given requests where that is known. */
+function replicaState(replica: Container): string {
+  return `${containerState(replica)}${replica.ready === undefined ? "" : replica.ready ? ", ready" : ", not ready"}`;
 }
 
 /** Columns of a list. */
@@ -51,7 +57,7 @@ export const GROUP_FIELDS: FieldViews<ScalingGroup> = {
   readyReplicas: { header: "Replicas", cell: replicasText },
   replicas: {
     header: "Containers",
-    cell: ({ replicas }) => replicas.map((one) => `${one.id} (${containerState(one)})`).join(", "),
+    cell: ({ replicas }) => replicas.map((one) => `${one.id} (${replicaState(one)})`).join(", "),
     ifAny: true,
   },
   tags: {

@@ -23,7 +23,7 @@ const MAX_RETRIES = 20;
 
 const flags = {
   module: bool("treat the target as a module", { aliases: ["-m"] }),
-  resourceGroup: text("resource group; refused by this version", { placeholder: "<group>" }),
+  resourceGroup: text("resource group of the environment in which the task runs; default: `default`", { placeholder: "<group>" }),
   enableProfiling: bool("sample what the task does, for `svc task profile`", { aliases: ["--profile"] }),
   maxRetries: int("further attempts after one that fails, with growing pauses", { default: 0, aliases: ["--retries"] }),
   arg: list(text("argument: name=value, or a positional one; values stay texts", { placeholder: "<[name=]value>" })),
@@ -46,6 +46,10 @@ export default defineCommand({
     "svc task run scripts/report.py",
     { run: "svc task run scripts/report.py::main --arg day=2026-01-31 --watch", does: "A function, followed until it ends" },
     { run: "svc task run -m scripts.report --max-retries 3", does: "A module, as python -m runs it" },
+    {
+      run: "svc task run scripts/report.py --resource-group big",
+      does: "With the limits that the environment's group `big` sets for tasks",
+    },
     { run: "svc task run scripts/report.py::main --args-file days.jsonl", does: "One task per line of a file" },
   ],
   needs: ["session"],
@@ -58,8 +62,7 @@ export default defineCommand({
     if (skipApply && context.flags.branch === undefined) throw new UsageError("--skip-apply needs --branch");
     if (texts.length > 0 && argsFile !== undefined) throw new UsageError("--arg and --args-file do not go together");
     if (watch && argsFile !== undefined) throw new UsageError("--watch follows one task, and --args-file begins many");
-    if (resourceGroup !== undefined)
-      throw new UsageError("--resource-group is not supported: tasks run in the server, which has no resource groups to choose from");
+    if (resourceGroup === "") throw new UsageError("--resource-group is the name of a group");
     if (maxRetries < 0 || maxRetries > MAX_RETRIES) throw new UsageError(`--max-retries takes 0 to ${MAX_RETRIES}`);
   },
   run(context, input): AsyncIterable<Shown> | Promise<Shown> {
@@ -71,7 +74,18 @@ export default defineCommand({
 type Input = InputOf<typeof flags> & { readonly target: string };
 
 async function* eventsOf(context: Context, input: Input): AsyncGenerator<Shown> {
-  const { target: wanted, module, maxRetries, arg: texts, argsFile, enableProfiling, skipValidation, venv = "", watch } = input;
+  const {
+    target: wanted,
+    module,
+    maxRetries,
+    arg: texts,
+    argsFile,
+    enableProfiling,
+    skipValidation,
+    resourceGroup = "",
+    venv = "",
+    watch,
+  } = input;
   const given = argsFile === undefined ? [argumentsOfTexts(texts)] : argumentsOfLines(await fileText(context, argsFile), argsFile);
   if (context.flags.branch !== undefined && !input.skipApply) {
     const { deployBranch } = await import("../../deploy/deploy-branch.ts");
@@ -82,7 +96,7 @@ async function* eventsOf(context: Context, input: Input): AsyncGenerator<Shown> 
     target: { callable, code: file === "" ? { case: "module", value: name } : { case: "path", value: file } },
     arguments: given,
     texts: argsFile === undefined,
-    ...{ maxRetries, skipValidation, profiling: enableProfiling, venv },
+    ...{ maxRetries, skipValidation, profiling: enableProfiling, venv, resourceGroup },
   });
   yield { kind: "asked", ids, workflowId, url };
   if (!watch) return;

@@ -53,6 +53,8 @@ export const TASK_FIELDS: FieldViews<Task> = {
   arguments: { header: "Arguments", cell: argumentsText },
   deploymentId: "Deployment",
   branch: "Branch",
+  venv: "Venv",
+  resourceGroup: "Resource group",
   attempts,
   exitCode: "Exit code",
   createdAt: "Created",

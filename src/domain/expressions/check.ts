@@ -8,6 +8,7 @@
  * - 136 warning: the expression may be null and the feature is neither optional nor has it a
  *   default.
  * - 181, 182 errors: the aggregate of a window cannot be kept, by `tile-series.ts`.
+ * - 184 warning: a window may have more groups than a value holds.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -27,11 +28,12 @@ import { readableName } from "../name.ts";
 import { EXPRESSION_TYPE, NULL_EXPRESSION } from "../rules/expressions.ts";
 import type { RuleProblem } from "../rules/rule.ts";
 import { BAD_MESSAGE_EXPRESSION } from "../rules/streams.ts";
-import { BAD_GROUPING } from "../rules/windows.ts";
+import { BAD_GROUPING, MANY_GROUPS } from "../rules/windows.ts";
+import { MAX_GROUPS } from "./grouping.ts";
 import type { ExpressionScope } from "./scope.ts";
 import { keptWindow } from "./tile-series.ts";
 import { isNullType, NULL_TYPE, typeWords, widening } from "./types.ts";
-import { type TypedExpression, typeExpression } from "./typing.ts";
+import { type Grouping, type TypedExpression, typeExpression } from "./typing.ts";
 
 /** The type and the findings of an expression, known before any row is. */
 export interface CheckedExpression {
@@ -144,7 +146,13 @@ function checkOnline(index: GraphIndex, set: FeatureSet, feature: Feature): Diag
   const unfit = typed.kind === "aggregation" && typed.grouping ? groupFieldProblem(name, typed.type, dtype) : undefined;
   if (unfit) return [finding(unfit, span)];
   const kept = keptWindow(index, set, feature);
-  const problems = kept && "code" in kept ? [finding(kept, span)] : [];
+  const groups = typed.kind === "aggregation" && typed.grouping ? mostGroups(typed.grouping) : 0;
+  const problems = [
+    ...(kept && "code" in kept ? [finding(kept, span)] : []),
+    ...(groups > MAX_GROUPS && Number.isFinite(groups)
+      ? [finding(MANY_GROUPS.combinations({ feature: name, groups: String(groups), most: String(MAX_GROUPS) }), span)]
+      : []),
+  ];
   if (!typed.nullable || nullable || defaultValue) return problems;
   const cause = causeOfNull(typed);
   return [
@@ -153,6 +161,16 @@ function checkOnline(index: GraphIndex, set: FeatureSet, feature: Feature): Diag
       hint: `Write \`${typeWords(dtype)} | None\`, give it a default, or wrap the expression in F.coalesce(..., <value>).`,
     }),
   ];
+}
+
+/** The groups that rows can have at most, by the members of their columns; Infinity = not known. */
+function mostGroups({ columns }: Grouping): number {
+  return columns.reduce((product, { typed: { nullable, type } }) => product * (membersOf(type) + Number(nullable)), 1);
+}
+
+function membersOf(type: DataType): number {
+  if (type.kind.case === "enum") return type.kind.value.members.length;
+  return typeWords(type) === "bool" ? 2 : Number.POSITIVE_INFINITY;
 }
 
 /** The first field of the structs of groups that is not what the feature's type says. */

@@ -33,12 +33,15 @@ export const SERVER_SCOPE = "";
 const QUERY_LABELS = ["query_name", "deployment", "branch"] as const;
 const RESOLVER_LABELS = ["resolver", "deployment", "branch", "operation"] as const;
 const FEATURE_LABELS = ["feature", "branch"] as const;
+const CONTAINER_LABELS = ["container", "kind", "group"] as const;
 const APP_LABELS = ["name", "service", "unit", "attributes"] as const;
 
 /**
  * Metrics by name. `operation` of resolvers is `online`, `offline`, `run`, `sink` or `function`, of
  * which `resolver` is the name; `deployment` is an id, or its tag where it has one. Metrics of
  * applications are told apart by the label `name`; their attributes are one label, as `a=1,b=2`.
+ * `container` is a name, its `kind` is `container` or `sandbox`, and `group` is the name of a
+ * scaling group.
  */
 export const METRICS = {
   "query.count": { kind: "counter", unit: "one", labels: QUERY_LABELS, summary: "Queries" },
@@ -88,6 +91,14 @@ export const METRICS = {
   "worker.count": { kind: "gauge", unit: "one", labels: ["deployment", "state"], summary: "Python workers, by state" },
   "worker.cpu": { kind: "counter", unit: "seconds", labels: ["deployment"], summary: "CPU time of Python workers" },
   "worker.memory": { kind: "gauge", unit: "bytes", labels: ["deployment"], summary: "Resident memory of Python workers" },
+  "container.cpu": { kind: "gauge", unit: "one", labels: CONTAINER_LABELS, summary: "Processors that containers and sandboxes use" },
+  "container.memory": { kind: "gauge", unit: "bytes", labels: CONTAINER_LABELS, summary: "Memory of containers and sandboxes" },
+  "scaling_group.replicas": {
+    kind: "gauge",
+    unit: "one",
+    labels: ["group", "state"],
+    summary: "Replicas of scaling groups: those that answer (state ready), and those that there should be (state wanted)",
+  },
   "source.count": { kind: "counter", unit: "one", labels: ["source"], summary: "Statements sent to SQL sources" },
   "source.errors": { kind: "counter", unit: "one", labels: ["source"], summary: "Statements that failed" },
   "source.latency": { kind: "histogram", unit: "seconds", labels: ["source"], summary: "Time of statements" },

@@ -90,6 +90,7 @@ export const EXPRESSION_TYPE = rule(
     empty: message("the expression is empty", "nothing"),
     filter: message("a filter must be bool, and this is {type}", "no condition"),
     annotation: message("the expression of {feature} is {type}, and its annotation is {annotation}", "{type}"),
+    untyped: message("the expression of {feature} is null, which has no type by itself", "no type"),
     cannotTake: message("{function} cannot take ({given}); it takes {legal}", "types do not fit"),
     cannotAggregate: message("{function}() cannot aggregate {given}; it takes {legal}", "types do not fit"),
     neverRight: message("{problem}", "never right"),

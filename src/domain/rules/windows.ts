@@ -1,4 +1,4 @@
-/** Rules about aggregates of windows that are kept in tiles, and of groups: 181 to 183. */
+/** Rules about aggregates of windows that are kept in tiles, and of groups: 181 to 184. */
 
 import { message, rule } from "./rule.ts";
 
@@ -125,5 +125,47 @@ export const BAD_GROUPING = rule(
     ),
     noRows: message("'{feature}' is {type}, and groups are several values: write Windowed[list[...]] of a @dataclass", "no rows"),
     nullable: message("'{feature}' may have null for '{field}': annotate the field of its class '{annotation} | None'", "may be null"),
+  },
+);
+
+const byDay = (fields: string, columns: string): string =>
+  `from dataclasses import dataclass
+from enum import Enum
+
+Day = Enum("Day", [f"DAY_{number}" for number in range(1, 32)])
+Shop = Enum("Shop", [f"SHOP_{number}" for number in range(1, 41)])
+
+
+@dataclass
+class Spend:
+${fields}    total: float
+
+
+${user(
+  `spends: Windowed[list[Spend]] = group_by_windowed("1d", group_by=${columns}, expression=_.txns[_.amount, _.at > _.svc_window].sum())`,
+)
+  .replace("amount: float\n", "amount: float\n    day: Day\n    shop: Shop\n")
+  .replace("Txn.amount, Txn.at", "Txn.amount, Txn.day, Txn.shop, Txn.at")}`;
+
+export const MANY_GROUPS = rule(
+  {
+    code: 184,
+    id: "many-groups",
+    title: "A window may have more groups than a value holds",
+    severity: "warning",
+    foundBy: ["graph"],
+    means:
+      "The columns of `group_by=` have as many combinations of values as their enums and bools have members, and a value of more than 1,000 groups is an error.",
+    why: "Rows that happen to have more groups leave the feature without a value.",
+    example: {
+      broken: { "features.py": byDay("    day: Day\n    shop: Shop\n", "[_.day, _.shop]") },
+      mended: { "features.py": byDay("    day: Day\n", "_.day") },
+    },
+  },
+  {
+    combinations: message(
+      "'{feature}' may have {groups} groups, and at most {most} are a value: group by fewer columns",
+      "up to {groups} groups",
+    ),
   },
 );

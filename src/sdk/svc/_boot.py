@@ -14,7 +14,9 @@ place of `types` or `logging`. The mode reads the remaining arguments.
 The process that the server started forks before it imports anything, and only the child goes on.
 The parent that user code sees, and may kill, is therefore never the server. The parent ends as its
 child does, by the same signal or with the same code; SIGTERM makes it end the child, which may have
-ended by itself: it still ends as that did. When the server is gone, which closes the pipe
+ended by itself: it still ends as that did. The first process of a container, which no signal of its
+own ends, exits with 128 and the signal's number instead, passes SIGABRT on to the child, and waits
+for processes that lost their parents. When the server is gone, which closes the pipe
 that is the parent's stdin, the parent kills the whole process group, whatever the child is doing.
 """
 
@@ -41,11 +43,20 @@ def fork_child(keeps_term: bool) -> None:
         os.close(empty)
         return
     signal.signal(signal.SIGTERM, signal.SIG_IGN if keeps_term else lambda *_: _end(child))
-    signal.signal(signal.SIGABRT, signal.SIG_IGN)  # the group is sent it to make the child say where it is
+    is_first = os.getpid() == 1
+    # The group is sent it to make the child say where it is; of a container only the first process.
+    signal.signal(signal.SIGABRT, (lambda *_: os.kill(child, signal.SIGABRT)) if is_first else signal.SIG_IGN)
     mode = os.fstat(0).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         start_new_thread(_end_group_with_stdin, ())
-    _end_like(os.waitpid(child, 0)[1])
+    _end_like(_status_of(child, is_first))
+
+
+def _status_of(child: int, is_first: bool) -> int:
+    while True:
+        pid, status = os.waitpid(-1 if is_first else child, 0)
+        if pid == child:
+            return status
 
 
 def _end(child: int) -> None:
@@ -72,6 +83,8 @@ def _end_like(status: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
+        if os.getpid() == 1:
+            os._exit(128 + number)
         os.kill(os.getpid(), number)
     os._exit(os.WEXITSTATUS(status))
 

@@ -290,15 +290,21 @@ class SvcClient:
         input: Inputs,
         expected: Any,
         *,
+        on: Optional[type] = None,
+        offline: bool = False,
         now: Union[datetime, str, None] = None,
         float_relative_tolerance: float = 1e-6,
         float_absolute_tolerance: float = 1e-12,
     ) -> Any:
-        """Has the server compute the expression of a feature as the class here defines it, deployed or
-        not, and raises AssertionError when the value is not the expected one; returns the value:
+        """Has the server compute an expression, that of a feature as the class here defines it, deployed
+        or not, and raises AssertionError when the value is not the expected one; returns the value:
         ``check_expression(User.score, {User.amount: 4.0}, expected=8.0)``.
 
-        feature: one with an expression, or one window of it: ``User.spend["7d"]``.
+        feature: one with an expression, or one window of it: ``User.spend["7d"]``; or an expression by
+            itself: ``check_expression(_.amount * 2, {User.amount: 4.0}, expected=8.0)``.
+        on: the class whose row `_` is in an expression by itself; without it that of the input.
+        offline: whether to compute all features as offline queries do, by their `offline_expression`
+            where they have one.
         input: values by feature, as for `query`: all that the expression reads, but for what has an
             expression or a default itself. Rows of a has-many relation are a list of instances of
             its class: ``{User.txns: [Txn(id=1, amount=4.0)]}``.
@@ -309,7 +315,7 @@ class SvcClient:
         when there is no answer.
         """
         tolerance = Tolerance(float_relative_tolerance, float_absolute_tolerance)
-        return self._run(self._calls.check_expression(feature, input, expected, now, tolerance))
+        return self._run(self._calls.check_expression(feature, input, expected, on=on, offline=offline, now=now, tolerance=tolerance))
 
     def offline_query(
         self,

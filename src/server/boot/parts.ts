@@ -569,6 +569,11 @@ export async function openParts({
         const { untoldWebhooks } = await import("../monitors/untold-webhooks.ts");
         return graph.monitors.length === 0 ? [] : untoldWebhooks(graph, await (await webhooks()).list(environmentId));
       },
+      workerContainer: async (environmentId) => (await (await configurations()).get(environmentId)).config.worker_container,
+      async workerContainers() {
+        const { createWorkerContainers } = await import("../images/worker-containers.ts");
+        return createWorkerContainers(await images(), (await containers()).engine, { folder: imagesFolder, node: node() });
+      },
       workers: options.workers,
       ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
     });
@@ -642,10 +647,12 @@ export async function openParts({
     ]);
     const folder = directory.file("tasks");
     await rm(folder, { recursive: true, force: true });
+    const kept = await configurations();
     return createTasks({
       metadata,
       deployments: await deployments(),
-      protection: (await configurations()).protection,
+      protection: kept.protection,
+      specs: async (environmentId) => (await kept.get(environmentId)).config.specs_config,
       sources: createSourceFiles(objects),
       processes: await processes(),
       logs: logRecorder,
@@ -780,7 +787,7 @@ export async function openParts({
       ...{ folder, clock, log },
     });
   });
-  const containers = once(async () => {
+  const containers = once(async (): Promise<ContainerCapabilities> => {
     const { createContainerCapabilities } = await import("../containers/create-containers.ts");
     const known = await deployments();
     return createContainerCapabilities({
@@ -793,10 +800,12 @@ export async function openParts({
       recorded: logs,
       journal: metadata.processes,
       keys: serverKeys().objects,
+      metrics,
+      groupNames: async () => (await scalingGroups.opened())?.names() ?? new Map(),
     });
   });
   const imagesFolder = directory.file(join("tmp", "images"));
-  const images = once(async () => {
+  const images = once(async (): Promise<Images> => {
     const { createImages } = await import("../images/images.ts");
     const { GROUPS, imagesOfGroups } = await import("../scaling-groups/group-records.ts");
     const { engine } = await containers();
@@ -805,6 +814,7 @@ export async function openParts({
       ...{ engine, env, home: env.HOME ?? home, folder: imagesFolder, node: node(), clock, log },
       builds: metadata.imageBuilds,
       halted: (environmentId) => known.halted(environmentId),
+      changed: (environmentId) => noteChange(bus, "deployments", environmentId),
       needed: async () => imagesOfGroups(await metadata.documents.list(GROUPS.kind)),
     });
   });
@@ -816,7 +826,7 @@ export async function openParts({
       ...collections,
       containers: (await containers()).containers,
       environments: () => metadata.environments(),
-      ...{ sealer, node: node(), goneNodes: createGoneNodes(metadata.nodes, node()) },
+      ...{ sealer, node: node(), goneNodes: createGoneNodes(metadata.nodes, node()), metrics, journal: metadata.processes },
       pace: options.groupIdleMs === undefined ? {} : { idleMs: options.groupIdleMs },
     });
     await groups.start();

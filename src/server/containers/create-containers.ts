@@ -7,8 +7,10 @@ import { allowsHost, createEngineRouter } from "../engines/engine-router.ts";
 import { engineSocket, findEngine } from "../engines/find-engine.ts";
 import { createHostEngine } from "../engines/host/host-engine.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import { createContainerRecords, hasEnded } from "./container-records.ts";
+import { type ContainerUses, measureContainers } from "./container-use.ts";
 import { type Containers, type ContainersOptions, createContainers } from "./containers.ts";
 import { createSandboxes, type Sandboxes } from "./sandboxes.ts";
 import { createVolumes, type Volumes } from "./volumes.ts";
@@ -18,6 +20,8 @@ export interface ContainerCapabilities {
   readonly containers: Containers;
   readonly sandboxes: Sandboxes;
   readonly volumes: Volumes;
+  /** What containers and sandboxes used when they were last measured. */
+  readonly uses: ContainerUses;
   /** The engine of images. Throws Failure failed_precondition when there is none. */
   engine(): ContainerEngine;
   /** Whether there is an engine, or where one would be. */
@@ -49,6 +53,9 @@ export function createContainerCapabilities(
     readonly keys: KeyRing;
     readonly node: string;
     readonly goneNodes: NonNullable<ContainersOptions["goneNodes"]>;
+    readonly metrics: MetricRecorder;
+    /** Names of scaling groups by their ids. */
+    readonly groupNames: () => Promise<ReadonlyMap<string, string>>;
   },
 ): ContainerCapabilities {
   const { env, home, halted, keys, node, clock } = options;
@@ -72,12 +79,18 @@ export function createContainerCapabilities(
   const shared = { ...options, engine, engineParts: () => router.parts, volumes };
   const containers = createContainers({ ...shared, records, kind: "container" });
   const boxes = createContainers({ ...shared, records: sandboxRecords, kind: "sandbox" });
+  const measured = [
+    { kind: "container", all: containers },
+    { kind: "sandbox", all: boxes },
+  ] as const;
+  const uses = measureContainers({ ...options, measured });
   const sandboxes = createSandboxes({ containers: boxes, engine, halted, keys, node, clock });
 
   return {
     containers,
     sandboxes,
     volumes,
+    uses,
     engine: images,
     hasEngine: () => engineSocket(env, home) !== undefined,
     describeEngine: async (signal) => engine().describe(signal),

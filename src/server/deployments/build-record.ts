@@ -20,8 +20,11 @@ export interface BuildRecord {
   end(phase: Exclude<ImageBuildPhase, "pending" | "running">, error?: string): Promise<void>;
 }
 
-/** Makes the record of a build that has begun. */
-export function buildRecord(store: ImageBuildStore, environmentId: string, name: string): BuildRecord {
+/**
+ * Makes the record of a build that has begun.
+ * @param changed told that what is stored of it has changed
+ */
+export function buildRecord(store: ImageBuildStore, environmentId: string, name: string, changed: () => void): BuildRecord {
   let lines: string[] = [];
   let writing: Promise<unknown> = Promise.resolve();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -30,11 +33,11 @@ export function buildRecord(store: ImageBuildStore, environmentId: string, name:
     timer = undefined;
     const gathered = lines;
     lines = [];
-    if (gathered.length > 0) writing = writing.then(() => store.addLines(environmentId, name, gathered, MAX_LINES));
+    if (gathered.length > 0) writing = writing.then(() => store.addLines(environmentId, name, gathered, MAX_LINES)).then(changed);
   };
   return {
     running() {
-      writing = writing.then(() => store.move(environmentId, name, "running"));
+      writing = writing.then(() => store.move(environmentId, name, "running")).then(changed);
     },
     line(text) {
       lines.push(text.slice(0, MAX_LINE));
@@ -44,6 +47,7 @@ export function buildRecord(store: ImageBuildStore, environmentId: string, name:
       flush();
       await writing;
       await store.move(environmentId, name, phase, error.slice(0, MAX_ERROR));
+      changed();
     },
   };
 }

@@ -13,6 +13,7 @@ import { type Graph, GraphSchema, type Resolver } from "../../../gen/svc/v1/grap
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
+import type { WorkerContainer } from "../../domain/environment-config.ts";
 import { isError } from "../../domain/finding.ts";
 import type { GraphDecoder } from "../../domain/graph-bytes.ts";
 import { resolversIn } from "../../domain/graph-diff.ts";
@@ -25,6 +26,8 @@ import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts"
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
 import { newId } from "../identifier.ts";
+import type { Bus } from "../jobs/bus.ts";
+import { noteChange } from "../jobs/changes.ts";
 import type { Log } from "../log.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import { userLine } from "../logs/user-line.ts";
@@ -63,6 +66,7 @@ import { createRenewal, workersText } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
 import { checkStreamStatements, type StatementExaminer } from "./stream-statements.ts";
 import { recordedVenv } from "./venv-builds.ts";
+import type { WorkerContainers } from "./worker-containers.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
 export class BuildFailed extends Error {
@@ -78,6 +82,8 @@ export class BuildFailed extends Error {
 /** The services and folders that builds need. */
 export interface BuilderOptions {
   readonly metadata: IdentityStore & GraphStore & VersionStore & Pick<MetadataStore, "imageBuilds" | "series">;
+  /** Where changes of builds are noted. */
+  readonly bus: Bus;
   readonly objects: ObjectStore;
   readonly online: Pick<OnlineStore, "read" | "put" | "dropScope">;
   /** The vectors of the online store. */
@@ -104,6 +110,9 @@ export interface BuilderOptions {
   /** Absolute folder of virtual environments and of the SDK. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The containers in which the workers of an environment run; without an image they do not. */
+  readonly workerContainer: (environmentId: string) => Promise<WorkerContainer>;
+  readonly workerContainers: () => Promise<WorkerContainers>;
   /** As in `StartOptions`. */
   readonly workers?: number | undefined;
 }
@@ -184,6 +193,9 @@ const MAX_WORKERS = 4;
 const SHORTEST_HIDDEN = 6;
 const NO_WORKERS_ON_WINDOWS =
   "The embedded server does not run Python resolvers on Windows. Start it on Linux, on macOS or in WSL (`svc server start`), and deploy there: svc apply --api-host <address>.";
+
+const WORKERS_ALONE =
+  "In this environment code runs in containers (`worker_container`), which only workers do so far: tasks, evaluations, notebooks and shells do not run here. Run them in an environment without that setting.";
 
 /** Workers of a deployment that answers the queries of its environment. */
 export function servingWorkers({ workers }: Pick<BuilderOptions, "workers">): number {
@@ -281,7 +293,8 @@ export function createBuilder(options: BuilderOptions): Builder {
   const interpreterOf = async (stated: StatedVenv, source: string, note: Note, signal: AbortSignal): Promise<string> => {
     const { environmentId, id: deploymentId, name, requirements, runtime } = stated;
     const text = await requirementsText({ requirements }, source);
-    return recordedVenv(metadata.imageBuilds, { environmentId, deploymentId, venv: name, runtime }, signal, async (observer) =>
+    const records = { store: metadata.imageBuilds, changed: () => noteChange(options.bus, "deployments", environmentId) };
+    return recordedVenv(records, { environmentId, deploymentId, venv: name, runtime }, signal, async (observer) =>
       (await python()).environmentPython({
         requirements: text,
         requirementsFile: requirementsFile({ requirements }),
@@ -311,6 +324,33 @@ export function createBuilder(options: BuilderOptions): Builder {
       sourceRoot: source,
       env: Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined)),
       ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
+    };
+  };
+
+  /** What workers are started with, which may be containers. */
+  const workersStartedWith = async (
+    stated: StatedVenv,
+    source: string,
+    given: EnvironmentVariables,
+    note: Note,
+    signal: AbortSignal,
+  ): Promise<ProjectRuntime> => {
+    const container = await options.workerContainer(stated.environmentId);
+    if (container.image === "") return startedWith(stated, source, given, note, signal);
+    const { environmentId, id: deploymentId, name: venv } = stated;
+    const requirements = await requirementsText(stated, source);
+    note(`preparing containers of ${container.image}`);
+    const prepare = await options.workerContainers();
+    const wish = { environmentId, deploymentId, venv, requirements, root: source, container, onLine: note };
+    const runtime = await prepare(wish, signal).catch((error: unknown) => {
+      throw error instanceof Failure ? new BuildFailed([error.message, error.detail.hint ?? ""].join(" ").trim()) : error;
+    });
+    const variables = Object.entries({ ...given.plain, ...given.env });
+    return {
+      ...runtime,
+      sdkRoot: await (await python()).sdkRoot(),
+      sourceRoot: source,
+      env: Object.fromEntries(variables.filter((entry): entry is [string, string] => entry[1] !== undefined)),
     };
   };
 
@@ -356,7 +396,7 @@ export function createBuilder(options: BuilderOptions): Builder {
           () => undefined,
         ),
       );
-      for (const { stated, venv } of functions) if (venv) await startedWith(stated, source, given, note, over);
+      for (const { stated, venv } of functions) if (venv) await workersStartedWith(stated, source, given, note, over);
       if (others.length + functions.length === 0) return own;
       const { createVenvPool } = await import("../python/venv-pool.ts");
       const named = [
@@ -388,11 +428,11 @@ export function createBuilder(options: BuilderOptions): Builder {
   ): Promise<PythonPool> => {
     const { hidden } = given;
     if (resolverFqns instanceof Promise) resolverFqns.catch(() => undefined);
-    const started = await startedWith(stated, source, given, note, signal);
+    const started = await workersStartedWith(stated, source, given, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
     return createWorkerPool({
       ...started,
-      codeFile: await (await python()).compiledCode(started.python, deployment.projectName),
+      ...(!started.launch && { codeFile: await (await python()).compiledCode(started.python, deployment.projectName) }),
       size: deployment.branch === "" && !deployment.noPromote ? servingWorkers(options) : 1,
       socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
       clock,
@@ -587,6 +627,8 @@ export function createBuilder(options: BuilderOptions): Builder {
 
     async runtime(deployment, source, signal, venv = "", { withoutSecrets = false } = {}) {
       const environment = await environmentOf(deployment);
+      const { image } = await options.workerContainer(environment.id);
+      if (image !== "") throw new BuildFailed(WORKERS_ALONE);
       const known = await secrets.variables(environment.id);
       const variables = withoutSecrets ? { ...known, env: {}, integrations: [] } : known;
       await unpackInto(source, deployment);

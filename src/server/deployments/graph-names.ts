@@ -1,12 +1,21 @@
 /** Resolvers and scheduled queries of a graph as callers name them. */
 
-import type { Graph, Resolver, ScheduledQuery, SinkResolver } from "../../../gen/svc/v1/graph_pb.ts";
+import type { Graph, Resolver, ScheduledQuery, SinkResolver, StreamResolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { didYouMean } from "../../domain/closest.ts";
 import { Failure } from "../failure.ts";
 
 /** The sink of a name, or of its last part; undefined when it is no sink's, or may be several. */
 export function sinkNamed({ sinkResolvers }: Graph, name: string): SinkResolver | undefined {
-  const found = sinkResolvers.filter(({ fqn }) => fqn === name || fqn.endsWith(`.${name}`));
+  return onlyNamed(sinkResolvers, name);
+}
+
+/** The resolver of a topic's messages of a name, as `sinkNamed`. */
+export function streamNamed({ streamResolvers }: Graph, name: string): StreamResolver | undefined {
+  return onlyNamed(streamResolvers, name);
+}
+
+function onlyNamed<T extends { readonly fqn: string }>(all: readonly T[], name: string): T | undefined {
+  const found = all.filter(({ fqn }) => fqn === name || fqn.endsWith(`.${name}`));
   return found.length === 1 ? found[0] : found.find(({ fqn }) => fqn === name);
 }
 

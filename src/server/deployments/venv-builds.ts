@@ -19,12 +19,19 @@ export function venvBuildName({ deploymentId, venv }: Pick<WantedVenv, "deployme
   return `venv-${deploymentId.replace(/^dpl_/, "")}${venv === "" ? "" : `-${venv}`}`;
 }
 
+/** Where builds are recorded. */
+export interface VenvRecords {
+  readonly store: ImageBuildStore;
+  /** Told that what is recorded of a build has changed. */
+  readonly changed: () => void;
+}
+
 /**
  * Makes a virtual environment and records how. Rejects with the error of `make`. One that was made
  * for the deployment before is not recorded again.
  */
 export async function recordedVenv<T>(
-  store: ImageBuildStore,
+  { changed, store }: VenvRecords,
   wanted: WantedVenv,
   signal: AbortSignal,
   make: (observer: VenvObserver) => Promise<T>,
@@ -32,7 +39,7 @@ export async function recordedVenv<T>(
   const { environmentId } = wanted;
   const name = venvBuildName(wanted);
   if (!(await store.begin({ ...wanted, name, kind: "venv", imageDestinations: [] }))) return make(UNOBSERVED);
-  const record = buildRecord(store, environmentId, name);
+  const record = buildRecord(store, environmentId, name, changed);
   let made: Exclude<ImageBuildPhase, "pending" | "running"> = "skipped";
   try {
     const result = await make({

@@ -30,6 +30,8 @@ export interface NewContainer {
   readonly mounts: readonly { readonly source: string; readonly path: string; readonly isReadOnly?: boolean }[];
   /** User and perhaps group in it; default: the image's. */
   readonly user?: string;
+  /** Working folder; default: the image's. */
+  readonly workdir?: string;
   /** Whether it gets a kernel of its own (gVisor). */
   readonly isRestricted: boolean;
 }
@@ -134,6 +136,8 @@ export interface ContainerEngine {
   waitForEnd(id: string, signal: AbortSignal): Promise<void>;
   /** Ends its program, by force after the grace; does nothing when it has ended. @param graceMs */
   stop(id: string, graceMs: number): Promise<void>;
+  /** Sends its first process a signal, such as SIGTERM; does nothing when it does not run. */
+  signal(id: string, signal: string): Promise<void>;
   /** Removes it with its disk, running or not; does nothing when there is none. */
   remove(id: string): Promise<void>;
   /** Lines that it prints from a time on (epoch microseconds; 0 = all of them), to its end. */

@@ -54,6 +54,7 @@ export function createEngineRouter({ host, images, isHostAllowed }: RoutedEngine
     inspect: async (id) => of(id).inspect(id),
     list: async (label, value) => (await Promise.all(parts.map((part) => part.list(label, value)))).flat(),
     waitForEnd: async (id, signal) => of(id).waitForEnd(id, signal),
+    signal: async (id, name) => of(id).signal(id, name),
     stop: async (id, graceMs) => of(id).stop(id, graceMs),
     remove: async (id) => of(id).remove(id),
     output: (id, from, signal) => of(id).output(id, from, signal),

@@ -58,6 +58,8 @@ export interface ImagesOptions {
   readonly folder: string;
   /** Aborted with a reason in words when an environment is suspended or removed. */
   readonly halted: (environmentId: string) => AbortSignal;
+  /** Told that what is recorded of an environment's builds has changed; default: nobody is. */
+  readonly changed?: (environmentId: string) => void;
   /** Id of this node. */
   readonly node: string;
   readonly clock: Clock;
@@ -95,8 +97,8 @@ const VERSION = "1";
 const REPOSITORY = "localhost/svc";
 /** The label of images, which containers that are made of them have too. */
 const BUILT_BY = "svc.built-by";
-/** The label of the containers in which builds run. */
-const BUILDING = "svc.building";
+/** The label of containers that end with the server that made them. */
+export const TRANSIENT = "svc.transient";
 /** Milliseconds since it was asked for that an image is kept, and most of them. */
 const KEPT_MS = 14 * 86_400_000;
 const MOST_KEPT = 40;
@@ -142,7 +144,7 @@ export function createImages(options: ImagesOptions): Images {
         engine,
         base: spec.base,
         tag: packages,
-        labels: { ...labels, [BUILDING]: node },
+        labels: { ...labels, [TRANSIENT]: node },
         lines: requirements.lines,
         files: named,
         settings,
@@ -232,7 +234,7 @@ export function createImages(options: ImagesOptions): Images {
   const sweep = async (): Promise<void> => {
     const engine = options.engine();
     await rm(folder, { recursive: true, force: true });
-    for (const { id } of await engine.list(BUILDING, node)) await engine.remove(id);
+    for (const { id } of await engine.list(TRANSIENT, node)) await engine.remove(id);
     await tidy();
   };
   const noted = (work: Promise<void>): Promise<void> =>
@@ -255,7 +257,7 @@ export function createImages(options: ImagesOptions): Images {
       for (const name of [tag, ...(packages === undefined ? [] : [packages])]) asked.set(name, clock.now());
       const isThere = !going.has(tag) && (await engine.image(tag)) !== undefined;
       const name = await begin(wish, tag, isThere);
-      const record = name === undefined ? undefined : buildRecord(builds, environmentId, name);
+      const record = name === undefined ? undefined : buildRecord(builds, environmentId, name, () => options.changed?.(environmentId));
       if (isThere) {
         await record?.end("skipped");
         return tag;

@@ -188,7 +188,12 @@ export function createProcesses(options: {
       };
       const entry: Entry = { record, slot, deployment: tag || process.deploymentId };
       running.set(record.id, entry);
-      const started = event(record, "Normal", "Started", `It was started as process ${process.pid} of ${host}.`);
+      const started = event(
+        record,
+        "Normal",
+        "Started",
+        process.pid === 0 ? `It was started in a container of ${host}.` : `It was started as process ${process.pid} of ${host}.`,
+      );
       void write(async () => {
         await store.begin(record);
         await store.addEvent(started);

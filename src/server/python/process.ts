@@ -5,9 +5,10 @@
 
 import { chmodSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { Socket, Subprocess, UnixSocketListener } from "bun";
-import { killGroup, within, withPrivateUmask } from "../../python/subprocess.ts";
+import type { Socket, UnixSocketListener } from "bun";
+import { within } from "../../python/subprocess.ts";
 import { FrameReader, FrameWriter, type Message } from "./frames.ts";
+import { type Launch, type LaunchEnd, type Launched, launchHere } from "./launch.ts";
 import { OutputCapture } from "./output-capture.ts";
 import type { PlainLog } from "./pool.ts";
 import { type ProfileSamples, readProfile } from "./profile.ts";
@@ -24,6 +25,8 @@ export interface ProjectRuntime {
   readonly env: Readonly<Record<string, string>>;
   /** Cap on its address space. */
   readonly memoryLimitBytes?: number;
+  /** How it is started; default: on this machine. */
+  readonly launch?: Launch;
 }
 
 /** Settings with which a process is started. */
@@ -34,14 +37,12 @@ export interface ProcessSpec extends ProjectRuntime {
   readonly args: readonly string[];
   /** Folder for its socket, mode 0700, with a short path. */
   readonly socketDir: string;
+  /** Files that it reads, beside its source and the package. */
+  readonly reads?: readonly string[];
 }
 
 /** The end of a process. */
-export interface ProcessEnd {
-  /** Undefined when a signal ended it. */
-  readonly exitCode: number | undefined;
-  /** "exited with code 3" or "was killed by SIGSEGV". */
-  readonly how: string;
+export interface ProcessEnd extends Omit<LaunchEnd, "cpuMs"> {
   /** The last lines that it wrote to stderr. */
   readonly stderr: string;
   /** Processor time of it and its children in milliseconds; undefined when unknown. */
@@ -74,11 +75,7 @@ const LAST_WORDS_MS = 250;
 export class PythonProcess {
   /** Resolves when the process has ended and was told of. */
   readonly ended: Promise<void>;
-  /**
-   * The launcher, whose child runs the project's code. It ends with the child's exit status, and
-   * ends the child when its stdin, to which nothing is written, is closed.
-   */
-  private readonly launcher: Subprocess<"pipe", "pipe", "pipe">;
+  private readonly launched: Launched;
   private readonly listener: UnixSocketListener<Connection>;
   private readonly sockets = new Set<Socket<Connection>>();
   private readonly quiet = Promise.withResolvers<void>();
@@ -108,9 +105,10 @@ export class PythonProcess {
     const argv = [spec.python, ...flags, boot, spec.mode, "--root", spec.sourceRoot, "--socket", path, ...limit, ...spec.args];
     try {
       chmodSync(path, 0o600);
-      this.launcher = withPrivateUmask(() =>
-        Bun.spawn(argv, { cwd: spec.sourceRoot, env: { ...spec.env }, stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true }),
-      );
+      this.launched = (spec.launch ?? launchHere)({
+        ...{ argv, cwd: spec.sourceRoot, env: spec.env, writes: [spec.socketDir] },
+        reads: [spec.sdkRoot, spec.sourceRoot, ...(spec.reads ?? [])],
+      });
     } catch (error) {
       this.stopListening(path);
       throw error;
@@ -118,28 +116,27 @@ export class PythonProcess {
     this.ended = this.live(path);
   }
 
-  /** Process id, also that of its process group. */
+  /** Process id on this machine, also that of its process group; 0 = unknown. */
   get pid(): number {
-    return this.launcher.pid;
+    return this.launched.pid;
   }
 
   /** Sends its process group a signal, unless it has ended. */
   kill(signal: NodeJS.Signals = "SIGKILL"): void {
-    if (this.launcher.exitCode === null && this.launcher.signalCode === null) killGroup(this.pid, signal);
+    this.launched.kill(signal);
   }
 
   /** Sends the launcher alone a signal, unless it has ended. */
   signalLauncher(signal: NodeJS.Signals): void {
-    if (this.launcher.exitCode === null && this.launcher.signalCode === null) this.launcher.kill(signal);
+    this.launched.signalLauncher(signal);
   }
 
   private async live(path: string): Promise<void> {
     const log = (level: PlainLog["level"], logger: string) => (text: string) =>
       this.events.onLog({ level, text, logger, resolver: "", queryId: "", timestampMs: Date.now() });
-    const stdout = new OutputCapture(this.launcher.stdout, log("info", "stdout"));
-    const stderr = new OutputCapture(this.launcher.stderr, log("warning", "stderr"));
-    await this.launcher.exited;
-    killGroup(this.pid, "SIGKILL");
+    const stdout = new OutputCapture(this.launched.stdout, log("info", "stdout"));
+    const stderr = new OutputCapture(this.launched.stderr, log("warning", "stderr"));
+    const end = await this.launched.ended;
     this.stopListening(path);
     stdout.hurry();
     stderr.hurry();
@@ -148,14 +145,7 @@ export class PythonProcess {
     for (const socket of this.sockets) socket.terminate();
     stdout.stop();
     stderr.stop();
-    const { exitCode, signalCode } = this.launcher;
-    const used = this.launcher.resourceUsage()?.cpuTime.total;
-    this.events.onEnd({
-      exitCode: signalCode ? undefined : (exitCode ?? undefined),
-      how: signalCode ? `was killed by ${signalCode}` : `exited with code ${exitCode}`,
-      stderr: stderr.tail(),
-      cpuMs: used === undefined ? undefined : Number(used) / 1000,
-    });
+    this.events.onEnd({ ...end, stderr: stderr.tail() });
   }
 
   private stopListening(path: string): void {
@@ -197,7 +187,7 @@ export class PythonProcess {
         this.events.onProfile(readProfile(message));
         break;
       case "HELLO":
-        if (message.launcher !== this.pid) socket.terminate();
+        if (message.launcher !== this.launched.launcher) socket.terminate();
         else this.events.onMessage(message, socket.data);
         break;
       default:

@@ -7,6 +7,7 @@ import { finding } from "../../domain/finding.ts";
 import { IMPORT_FAILED } from "../../domain/rules/loading.ts";
 import { isPythonModule } from "../../domain/source-file.ts";
 import { ToolchainError } from "../../python/toolchain.ts";
+import type { Launch } from "./launch.ts";
 import type { PythonPool, WorkerLog, WorkerObserver } from "./pool.ts";
 import type { ProfileSamples } from "./profile.ts";
 import { makeSocketFolder } from "./socket-folder.ts";
@@ -17,6 +18,8 @@ import { type WorkerSpec, WorkerStartError } from "./worker.ts";
 export interface WorkerPoolOptions {
   /** Interpreter of the deployment's virtual environment. */
   readonly python: string;
+  /** How they are started; default: on this machine. */
+  readonly launch?: Launch;
   /** Folder that holds the package `svc`. */
   readonly sdkRoot: string;
   /** File of compiled modules, of which the workers use those that fit; default: none. */
@@ -115,6 +118,7 @@ async function specOf(options: WorkerPoolOptions, sourceRoot: string, folder: st
     fileList,
     env: { ...env, TARGET_ROOT: sourceRoot, SVC_DEPLOYMENT_ID: options.deploymentId, SVC_ENVIRONMENT_NAME: options.environmentName },
     socketDir: folder,
+    ...(options.launch && { launch: options.launch }),
     ...(options.codeFile !== undefined && { codeFile: options.codeFile }),
     ...(venv && { venv: { name: venv.name, classList } }),
     profiles: options.onProfile !== undefined,

@@ -128,6 +128,7 @@ export class Worker {
       {
         ...spec,
         mode: "worker",
+        ...(spec.codeFile !== undefined && { reads: [spec.codeFile] }),
         args: [
           "--files",
           spec.fileList,

@@ -5,8 +5,12 @@
 
 import { type Diagnostic, ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
 import { type Feature, type Graph, GraphSchema } from "../../../gen/svc/v1/graph_pb.ts";
-import { checkGraphExpressions } from "../../domain/expressions/check.ts";
-import { isError } from "../../domain/finding.ts";
+import { checkExpression, checkGraphExpressions } from "../../domain/expressions/check.ts";
+import { isNullType } from "../../domain/expressions/types.ts";
+import { finding, isError } from "../../domain/finding.ts";
+import { GraphIndex } from "../../domain/graph-index.ts";
+import { readableName } from "../../domain/name.ts";
+import { EXPRESSION_TYPE } from "../../domain/rules/expressions.ts";
 import { createLog } from "../log.ts";
 import type { Answer } from "./answer/answer.ts";
 import { createEngine } from "./create-engine.ts";
@@ -39,6 +43,7 @@ export function createStandalone(graph: Graph): Standalone {
   if (features.length > MAX_FEATURES) throw refused(`the classes have ${features.length} features, and at most ${MAX_FEATURES} are taken`);
   for (const feature of features) forgetStores(feature);
   const errors = checkGraphExpressions(graph).filter(isError);
+  if (errors.length === 0) errors.push(...giveTypes(graph));
   if (errors.length > 0) throw new QueryRefused(errors.map((error) => refusal(ErrorCode.INVALID_QUERY, textOf(error))));
   const engine = createEngine({ clock: { now: Date.now }, log: createLog({ write: () => undefined, clock: { now: Date.now } }) });
   const deployment = standalone(graph);
@@ -52,6 +57,24 @@ function refused(message: string): QueryRefused {
 /** A finding as the SDK words its own. */
 function textOf({ code, message, span }: Diagnostic): string {
   return `Error[${code}]: ${message}${span ? ` (${span.file}:${span.line}:${span.column})` : ""}`;
+}
+
+/**
+ * Gives an expression that is no feature's, and comes as one without a type, the type that it has.
+ * Returns the findings of those that have none.
+ */
+function giveTypes(graph: Graph): Diagnostic[] {
+  const index = new GraphIndex(graph);
+  return graph.featureSets.flatMap((set) =>
+    set.features.flatMap(({ fqn, kind, span }) => {
+      if (kind.case !== "scalar" || kind.value.dtype) return [];
+      const { expression, window } = kind.value;
+      const type = expression && checkExpression(expression, { index, set, isWindowed: window !== undefined }, span).type;
+      if (!type || isNullType(type)) return [finding(EXPRESSION_TYPE.untyped({ feature: readableName(fqn) }), expression?.span ?? span)];
+      kind.value.dtype = type;
+      return [];
+    }),
+  );
 }
 
 /** Has a feature be computed, whatever its definition says of stored values. */

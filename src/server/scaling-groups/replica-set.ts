@@ -69,6 +69,15 @@ export interface ReplicaSetParts {
   /** Milliseconds. */
   readonly now: () => number;
   readonly log: Log;
+  /** Told that what people see of a group has changed, and what happened, if it is of note. */
+  readonly note: (group: Group, event?: GroupEvent) => void;
+}
+
+/** Something that happened to a group. */
+export interface GroupEvent {
+  readonly reason: "Created" | "Replaced" | "Scaled" | "Failed" | "Deleted";
+  /** For people. */
+  readonly message: string;
 }
 
 /** How a group is. */
@@ -77,6 +86,8 @@ export interface GroupState {
   readonly ready: number;
   readonly wanted: number;
   readonly message: string;
+  /** Ids of the replicas that are given requests; undefined where another node has them. */
+  readonly readyIds: ReadonlySet<string> | undefined;
 }
 
 /** How a request ended: with an answer, without one, or without a connection. */
@@ -154,11 +165,13 @@ export class ReplicaSet {
 
   /** How it is. */
   state(): GroupState {
+    const answering = [...this.#replicas.values()].filter(({ isEnding, isReady }) => isReady && !isEnding);
+    const readyIds = new Set(answering.map(({ container }) => container.id));
     const ready = this.#current().filter(({ isReady }) => isReady).length;
     const wanted = this.#wanted;
     const status =
       this.#failures >= FAILED_AFTER && ready < wanted ? "failed" : ready < wanted ? "starting" : wanted === 0 ? "idle" : "ready";
-    return { status, ready, wanted, message: status === "ready" && this.#failures === 0 ? "" : this.#message };
+    return { status, ready, wanted, message: status === "ready" && this.#failures === 0 ? "" : this.#message, readyIds };
   }
 
   /** Begins to keep the replicas. */
@@ -199,7 +212,8 @@ export class ReplicaSet {
       this.#measures = [];
     }
     this.#usedAt = this.#parts.now();
-    this.#wanted = clamped(Math.max(isNew ? before : this.#wanted, first ? 1 : 0), group.content);
+    if (isNew) this.#parts.note(group, { reason: "Replaced", message: "New replicas take the place of the old ones." });
+    this.#want(clamped(Math.max(isNew ? before : this.#wanted, first ? 1 : 0), group.content), "by its bounds");
     this.look();
   }
 
@@ -220,7 +234,7 @@ export class ReplicaSet {
     if (this.#waiting.size >= MOST_WAITING)
       return Promise.reject(new Failure("resource_exhausted", `${MOST_WAITING} requests wait for the scaling group '${name}' already.`));
     if (this.#wanted === 0) {
-      this.#wanted = 1;
+      this.#want(1, "for a request");
       this.look();
     }
     return this.#held(signal);
@@ -388,14 +402,23 @@ export class ReplicaSet {
     const { now, pace } = this.#parts;
     const { bounds } = this.#group.content;
     if (this.#wanted === 0 && this.#waiting.size === 0) {
-      this.#wanted = bounds.minReplicas;
+      this.#want(bounds.minReplicas, "by its bounds");
       return;
     }
     const isUsed = this.#waiting.size > 0 || [...this.#replicas.values()].some(({ inFlight }) => inFlight > 0);
     if (isUsed) this.#usedAt = now();
     const isIdle = bounds.minReplicas === 0 && now() - this.#usedAt >= pace.idleMs;
     if (isIdle) this.#failures = 0;
-    this.#wanted = isIdle ? 0 : wantedByLoad(this.#measures, bounds, Math.max(this.#wanted, 1), now());
+    if (isIdle) this.#want(0, "because nobody asked");
+    else this.#want(wantedByLoad(this.#measures, bounds, Math.max(this.#wanted, 1), now()), "by the load");
+  }
+
+  /** Changes how many replicas there should be. @param why completes a sentence */
+  #want(wanted: number, why: string): void {
+    const before = this.#wanted;
+    if (before === wanted) return;
+    this.#wanted = wanted;
+    this.#parts.note(this.#group, { reason: "Scaled", message: `It should have ${replicasText(wanted)} instead of ${before}, ${why}.` });
   }
 
   /** Notes the end of a replica that does not run any more. */
@@ -418,6 +441,7 @@ export class ReplicaSet {
     this.#failures++;
     this.#failedAt = this.#parts.now();
     this.#message = message;
+    this.#parts.note(this.#group, this.#failures === FAILED_AFTER ? { reason: "Failed", message } : undefined);
     if (this.#failures >= FAILED_AFTER && !this.#current().some(({ isReady }) => isReady))
       for (const waiter of [...this.#waiting]) waiter.reject(this.#doNotStay());
   }
@@ -467,6 +491,7 @@ export class ReplicaSet {
     }
     replica.isReady = true;
     replica.readySince = now();
+    this.#parts.note(this.#group);
     for (const waiter of [...this.#waiting]) {
       const lease = this.#leaseReady();
       if (!lease) break;
@@ -551,6 +576,10 @@ export class ReplicaSet {
 /** A number of replicas within the bounds of a group. */
 function clamped(count: number, { bounds }: GroupContent): number {
   return Math.min(Math.max(count, bounds.minReplicas), bounds.maxReplicas);
+}
+
+function replicasText(count: number): string {
+  return count === 1 ? "1 replica" : `${count} replicas`;
 }
 
 /** The generation in the name of a replica. */

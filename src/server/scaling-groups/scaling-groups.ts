@@ -5,6 +5,7 @@
 
 import { availableParallelism } from "node:os";
 import type { ContainerSpec } from "../../../gen/svc/v1/container_pb.ts";
+import { errorText } from "../../domain/error-text.ts";
 import type { Resealing } from "../access/resealing.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { Caller } from "../access/tokens.ts";
@@ -13,14 +14,17 @@ import { checkName, checkSpec, checkTags } from "../containers/container-spec.ts
 import type { Containers } from "../containers/containers.ts";
 import { type CollectionParts, createCollection } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
+import { noteChange } from "../jobs/changes.ts";
+import type { MetricRecorder } from "../metrics/recorder.ts";
 import { type Following, followStore } from "../nodes/follow.ts";
 import type { GoneNodes } from "../nodes/gone-nodes.ts";
 import { routeLabel } from "../route-label.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import type { ProcessStore } from "../stores/metadata/processes.ts";
 import type { Bounds } from "./autoscaling.ts";
-import { GROUPS, type Group, type GroupContent, resealed, storedSpec, wholeSpec } from "./group-records.ts";
+import { GROUPS, type Group, type GroupContent, resealed, specOf, storedSpec, wholeSpec } from "./group-records.ts";
 import { healthCheck } from "./health-check.ts";
-import { type GroupState, PACE, type Pace, ReplicaSet } from "./replica-set.ts";
+import { type GroupEvent, type GroupState, PACE, type Pace, ReplicaSet } from "./replica-set.ts";
 
 /** A group as it is asked for. */
 export interface GroupWish {
@@ -55,6 +59,10 @@ export interface ScalingGroups extends Resealing {
   get(environmentId: string, idOrName: string): Promise<KnownGroup>;
   /** Those of an environment, by name. */
   list(environmentId: string): Promise<KnownGroup[]>;
+  /** Changes the bounds of a group; what is undefined stays. Rejects with Failure. */
+  scale(environmentId: string, idOrName: string, bounds: Partial<Bounds>): Promise<KnownGroup>;
+  /** Puts new replicas in the place of all. Rejects with Failure; then all is as before. */
+  restart(environmentId: string, idOrName: string): Promise<KnownGroup>;
   /**
    * Deletes a group and ends its replicas; returns it as it was. Rejects with Failure not_found.
    */
@@ -63,6 +71,8 @@ export interface ScalingGroups extends Resealing {
   elsewhere(): Promise<readonly Group[]>;
   /** The group of a label or id; undefined when this node has none. */
   routed(labelOrId: string): RoutedGroup | undefined;
+  /** The names of the groups of this node, by their ids. */
+  names(): ReadonlyMap<string, string>;
   /** Begins to keep the groups of this node, with the replicas that run. */
   start(): Promise<void>;
   /** Keeps them no longer; their replicas go on. */
@@ -74,6 +84,10 @@ export interface ScalingGroupsOptions extends CollectionParts {
   readonly containers: Pick<Containers, "run" | "stop" | "find" | "list" | "address" | "use">;
   readonly environments: () => Promise<readonly EnvironmentRecord[]>;
   readonly sealer: Sealer;
+  /** Where it is recorded how many replicas there are. */
+  readonly metrics: MetricRecorder;
+  /** The journal of what happens to groups. */
+  readonly journal: Pick<ProcessStore, "addEvent">;
   /** Id of this node. */
   readonly node: string;
   /** Which nodes do not run; default: all do. */
@@ -108,8 +122,27 @@ export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroup
     if (!environment) throw new Failure("not_found", "The environment of the scaling group was removed.");
     return environment;
   };
+  const note = (group: Group, event?: GroupEvent): void => {
+    noteChange(bus, "runs", group.scope);
+    if (!event) return;
+    const type = event.reason === "Failed" ? "Warning" : "Normal";
+    options.journal
+      .addEvent({ ...event, at: clock.now(), type, environmentId: group.scope, process: `scaling-group/${group.name}` })
+      .catch((error: unknown) =>
+        log.warning("what happened to a scaling group could not be written down", { group: group.id, error: errorText(error) }),
+      );
+  };
+  options.metrics.sample(() => {
+    for (const set of sets.values()) {
+      const { name, scope } = set.group;
+      const { ready, wanted } = set.state();
+      options.metrics.gauge("scaling_group.replicas", scope, { group: name, state: "ready" }).set(ready);
+      options.metrics.gauge("scaling_group.replicas", scope, { group: name, state: "wanted" }).set(wanted);
+    }
+  });
   const parts = {
     containers,
+    note,
     check: options.check ?? healthCheck,
     processors: availableParallelism(),
     pace: { ...PACE, ...options.pace },
@@ -203,7 +236,23 @@ export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroup
       } finally {
         making.delete(group.id);
       }
+      note(group, { reason: "Created", message: `Its replicas run ${spec.image}.` });
       return known(group, await aliveOf(environment.id));
+    },
+
+    async scale(environmentId, idOrName, change) {
+      const { id } = await groups.get(environmentId, idOrName);
+      const group = await groups.update(environmentId, id, ({ content }) => ({
+        content: { ...content, bounds: checkBounds({ ...content.bounds, ...change }, specOf(content)) },
+      }));
+      const set = sets.get(id);
+      if (set && set.group.revision < group.revision) set.replace(group);
+      return known(group, await aliveOf(environmentId));
+    },
+
+    async restart(environmentId, idOrName) {
+      const before = await groups.get(environmentId, idOrName);
+      return replace(before, { ...before.content, generation: newGeneration() });
     },
 
     async get(environmentId, idOrName) {
@@ -224,6 +273,7 @@ export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroup
       // The others are ended by their node.
       for (const one of was.replicas)
         if (one.status === "unreachable") await containers.stop(one.environmentId, one.id, "").catch(() => undefined);
+      note(group, { reason: "Deleted", message: "It was deleted with its replicas." });
       return was;
     },
 
@@ -233,6 +283,8 @@ export function createScalingGroups(options: ScalingGroupsOptions): ScalingGroup
       const set = sets.get(labels.get(labelOrId) ?? labelOrId);
       return set && { group: set.group, lease: (signal) => set.lease(signal) };
     },
+
+    names: () => new Map([...sets.values()].map(({ group }) => [group.id, group.name])),
 
     async reseal(signal) {
       let count = 0;
@@ -298,7 +350,7 @@ function newGeneration(): string {
 function stateElsewhere({ content }: Group, replicas: readonly StoredContainer[], node: string, isNodeGone: boolean): GroupState {
   if (isNodeGone)
     return {
-      ...{ status: "failed", ready: 0, wanted: content.bounds.minReplicas },
+      ...{ status: "failed", ready: 0, readyIds: undefined, wanted: content.bounds.minReplicas },
       message: `Its node, ${content.node}, does not run: nothing answers for it until that starts again, or it is deleted and made anew.`,
     };
   const ready = replicas.filter(({ status }) => status === "running").length;
@@ -307,6 +359,7 @@ function stateElsewhere({ content }: Group, replicas: readonly StoredContainer[]
     status: ready > 0 ? "ready" : minReplicas === 0 ? "idle" : "starting",
     ...{ ready, wanted: Math.max(ready, minReplicas) },
     message: content.node === node ? "" : `Node ${content.node} has its replicas.`,
+    readyIds: undefined,
   };
 }
 

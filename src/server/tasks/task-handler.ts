@@ -7,6 +7,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { errorText } from "../../domain/error-text.ts";
+import type { DeploymentRuntime } from "../deployments/builder.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
@@ -15,7 +16,7 @@ import type { PlainLog } from "../python/pool.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { TaskRecord, TaskStore } from "../stores/metadata/tasks.ts";
-import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
+import { type Specs, type TaskGroup, taskGroup } from "./task-group.ts";
 import { runTaskProcess, type TaskEnding } from "./task-process.ts";
 
 /** The services that attempts need. */
@@ -24,6 +25,7 @@ export interface TaskHandlerOptions {
   readonly deployments: Pick<Deployments, "find" | "halted" | "live" | "runtime">;
   readonly processes: Pick<Processes, "began">;
   readonly logs: LogRecorder;
+  readonly specs: Specs;
   /** Folder for the folders of attempts. */
   readonly folder: string;
 }
@@ -31,18 +33,29 @@ export interface TaskHandlerOptions {
 const MAX_ERROR = 2_000;
 
 /** Makes the handler. */
-export function createTaskHandler({ store, deployments, processes, logs, folder }: TaskHandlerOptions): JobHandler {
+export function createTaskHandler({ store, deployments, processes, logs, specs, folder }: TaskHandlerOptions): JobHandler {
+  /** The group of a task as it is now. */
+  const groupOf = async ({ environmentId, request }: TaskRecord): Promise<TaskGroup> => {
+    try {
+      return taskGroup(await specs(environmentId), request.resourceGroup);
+    } catch (error) {
+      throw new JobFailed(errorText(error));
+    }
+  };
+
   const attemptOf = async (task: TaskRecord, deployment: DeploymentRecord, signal: AbortSignal): Promise<TaskEnding> => {
+    const group = await groupOf(task);
     const own = join(folder, `${task.id}.${task.attempts}`);
     makePrivateFolder(own);
     try {
-      const runtime = await deployments.runtime(deployment.id, task.environmentId, join(own, "src"), signal, task.request.venv);
+      const venv = task.request.venv ?? group.venv;
+      const runtime = inGroup(await deployments.runtime(deployment.id, task.environmentId, join(own, "src"), signal, venv), group);
       const line = ({ level, text, logger, timestampMs }: PlainLog, podName: string): void =>
         logs.record({
           ...{ environmentId: task.environmentId, deploymentId: deployment.id, branch: deployment.branch },
           ...{ at: timestampMs * 1_000, level, logger, podName, operationId: task.id },
           component: deployment.branch === "" ? "engine" : "branch",
-          resourceGroup: DEFAULT_RESOURCE_GROUP,
+          resourceGroup: group.name,
           message: runtime.plain(text),
         });
       let seen: ReturnType<Processes["began"]> | undefined;
@@ -52,7 +65,7 @@ export function createTaskHandler({ store, deployments, processes, logs, folder 
         onStart(pid) {
           seen = processes.began({
             ...{ kind: "task", pid, environmentId: task.environmentId, deploymentId: deployment.id },
-            ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: runtime.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+            ...{ resourceGroup: group.name, memoryLimitBytes: runtime.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
           });
           seen.ready();
         },
@@ -101,4 +114,11 @@ export function createTaskHandler({ store, deployments, processes, logs, folder 
       await store.update(job.subject, job.fence, { state: "failed", error: reason.slice(0, MAX_ERROR) });
     },
   };
+}
+
+/** What a process is started with, with what its group gives and takes. */
+function inGroup(runtime: DeploymentRuntime, { memoryLimitBytes: limit, variables }: TaskGroup): DeploymentRuntime {
+  const { memoryLimitBytes: own } = runtime;
+  const memoryLimitBytes = limit === undefined || own === undefined ? (limit ?? own) : Math.min(limit, own);
+  return { ...runtime, env: { ...runtime.env, ...variables }, ...(memoryLimitBytes !== undefined && { memoryLimitBytes }) };
 }

@@ -5,6 +5,7 @@
 
 import type { Clock } from "../../context/clock.ts";
 import { didYouMean } from "../../domain/closest.ts";
+import { DEFAULT_GROUP } from "../../domain/environment-config.ts";
 import type { Json, JsonObject } from "../../domain/json-value.ts";
 import { type TaskTarget, targetProblem, targetText } from "../../domain/task-target.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
@@ -22,6 +23,7 @@ import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { NewJob } from "../stores/metadata/jobs.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import type { NewTask, TaskFilter, TaskOutput, TaskRecord, TaskRequest } from "../stores/metadata/tasks.ts";
+import { taskGroup } from "./task-group.ts";
 import { createTaskHandler, type TaskHandlerOptions } from "./task-handler.ts";
 
 /** The kind of the jobs. */
@@ -35,8 +37,6 @@ const MAX_RETRIES = 20;
 /** Longest arguments of a task, in characters of JSON. */
 const MAX_ARGUMENTS = 16_384;
 const ATTEMPT_TIMEOUT_MS = 24 * 3_600_000;
-/** Tasks of an environment that run at once, over all nodes. */
-const AT_ONCE = 16;
 
 /** The services that tasks need. */
 export interface TasksOptions extends Omit<TaskHandlerOptions, "store" | "deployments"> {
@@ -86,7 +86,7 @@ export interface Tasks {
 
 /** Makes the capability. */
 export function createTasks(options: TasksOptions): Tasks {
-  const { metadata, deployments, protection, sources, bus, clock } = options;
+  const { metadata, deployments, protection, sources, specs, bus, clock } = options;
   const store = metadata.tasks;
 
   const find = async (id: string, environmentId: string): Promise<TaskRecord> => {
@@ -99,12 +99,13 @@ export function createTasks(options: TasksOptions): Tasks {
   const keep = async (target: DeploymentTarget, request: Omit<TaskRequest, "args" | "kwargs">, all: readonly TaskArguments[]) => {
     const { environment } = target;
     if (environment.suspendedAt !== undefined) throw suspended(environment);
+    const { name: group, atOnce } = taskGroup(await specs(environment.id), request.resourceGroup);
     const subject = targetText(request.target);
     const ids = all.map(() => newId("st", clock.now()).replace("_", "-"));
     const jobs = planWorkflow(
       {
         ...({ environmentId: environment.id, deploymentId: request.deploymentId, kind: "manual", subject } as const),
-        operations: [{ name: subject, jobs: ids.map((id) => taskJob(id, environment.id, request.maxRetries)) }],
+        operations: [{ name: subject, jobs: ids.map((id) => taskJob(id, environment.id, request.maxRetries, { group, atOnce })) }],
       },
       clock.now(),
     );
@@ -153,7 +154,8 @@ export function createTasks(options: TasksOptions): Tasks {
             ? ""
             : await deployments.resolve({ ...at, deploymentId: "" });
       const runsIn = deploymentId || (await deployments.resolve({ ...at, deploymentId: "" }));
-      if (wish.venv !== undefined) checkVenv(wish.venv, await deployments.find(runsIn, at.environment.id));
+      const venv = wish.venv ?? taskGroup(await specs(at.environment.id), wish.resourceGroup).venv;
+      if (venv !== "") checkVenv(venv, await deployments.find(runsIn, at.environment.id));
       if (!skipValidation) await checkTarget(wish.target, runsIn, at.environment.id);
       return keep(at, { ...wish, deploymentId }, all);
     },
@@ -197,7 +199,7 @@ function checkVenv(venv: string, { id, venvs }: DeploymentRecord): void {
   if (names.includes(venv)) return;
   const known = names.length > 0 ? `It has ${names.join(", ")}.` : "It has none: they are under `venvs` of svc.yaml when it is deployed.";
   const hint = [didYouMean(venv, names).replace(/^d/, "D"), known].filter((text) => text !== "").join(" ");
-  throw new Failure("invalid_argument", `Deployment ${id} has no venv of that name.`, { hint });
+  throw new Failure("invalid_argument", `Deployment ${id} has no venv '${venv.slice(0, 100)}'.`, { hint });
 }
 
 /** The id of a task's job. */
@@ -205,14 +207,14 @@ function jobIdOf(id: string): string {
   return id.replace(/^st-/, "job_");
 }
 
-function taskJob(id: string, environmentId: string, maxRetries: number): NewJob {
+function taskJob(id: string, environmentId: string, maxRetries: number, { group, atOnce }: { group: string; atOnce: number }): NewJob {
   return {
     id: jobIdOf(id),
     kind: TASK_JOB,
     payload: {},
     scope: environmentId,
     subject: id,
-    group: { name: `${TASK_JOB}/${environmentId}`, slots: AT_ONCE },
+    group: { name: `${TASK_JOB}/${environmentId}${group === DEFAULT_GROUP ? "" : `/${group}`}`, slots: atOnce },
     maxAttempts: maxRetries + 1,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
   };

@@ -1,7 +1,9 @@
 /**
  * Vectors of rows in memory, and the exact search for those that are nearest to one: a pass over
- * all of them.
+ * rough copies of all of them, and a look at those that could be among the nearest.
  */
+
+import { BLOCK, bytesOfCopy, centreOf, RoughVectors } from "./rough-vectors.ts";
 
 /** What is small for vectors that are near. */
 export type Metric = "cosine" | "l2" | "dot";
@@ -41,12 +43,18 @@ export interface FoundVectors {
   readonly observedAt: Float64Array;
 }
 
-/** Rows of a block: memory grows by blocks, and no vector is ever moved. */
-const BLOCK = 4_096;
+/** Options, which tests change. */
+export interface VectorMemoryOptions {
+  /** Whether to do without rough copies, as on a processor that cannot multiply them. */
+  readonly isPlain?: boolean;
+}
 
 /** The vectors of one feature of the rows of a scope. */
 export class VectorMemory {
   readonly #form: VectorForm;
+  /** Null = there is none; undefined = no vector has come yet. */
+  #rough: RoughVectors | null | undefined;
+  /** Memory grows by blocks, and no vector is ever moved. */
   readonly #blocks: (Float32Array | Float64Array)[] = [];
   readonly #places = new Map<string, number>();
   readonly #free: number[] = [];
@@ -57,8 +65,9 @@ export class VectorMemory {
   /** Length of the vector, for cosines. */
   readonly #lengths: number[] = [];
 
-  constructor(form: VectorForm) {
+  constructor(form: VectorForm, { isPlain = false }: VectorMemoryOptions = {}) {
     this.#form = form;
+    this.#rough = isPlain ? null : undefined;
   }
 
   /** Number of rows. */
@@ -69,6 +78,7 @@ export class VectorMemory {
   /** Takes vectors; one that is older than that of its row changes nothing. */
   put({ keys, elements, observedAt, expiresAt }: VectorBatch): void {
     const { size } = this.#form;
+    if (this.#rough === undefined && keys.length > 0) this.#rough = RoughVectors.around(centreOf(elements, size)) ?? null;
     for (const [at, key] of keys.entries()) {
       const time = observedAt[at] as number;
       const known = this.#places.get(key);
@@ -80,6 +90,7 @@ export class VectorMemory {
       this.#observedAt[place] = time;
       this.#expiresAt[place] = expiresAt[at] as number;
       this.#lengths[place] = Math.sqrt(product(vector, 0, vector, 0, size));
+      if (this.#rough?.put(place, vector) === false) this.#rough = null;
     }
   }
 
@@ -110,20 +121,25 @@ export class VectorMemory {
     const length = Math.sqrt(product(wanted, 0, wanted, 0, size));
     const nearest = new NearestPlaces(limit, this.#keys);
     const places = metric === "cosine" && length === 0 ? 0 : this.#keys.length;
-    for (let place = 0; place < places; place++) {
-      const time = this.#observedAt[place] as number;
-      if (!(time >= from && time <= until)) continue;
-      const block = this.#blocks[Math.floor(place / BLOCK)] as Float32Array;
-      const start = (place % BLOCK) * size;
-      let distance: number;
-      if (metric === "l2") distance = Math.sqrt(squares(block, start, wanted, size));
-      else {
-        const dot = product(block, start, wanted, 0, size);
-        const own = this.#lengths[place] as number;
+    const rough = this.#rough?.want(wanted, length);
+    for (let first = 0; first < places; first += BLOCK) {
+      const index = first / BLOCK;
+      const block = this.#blocks[index] as Float32Array;
+      const rows = Math.min(BLOCK, places - first);
+      const most = rough && this.#rough?.most(index, rows, rough);
+      for (let at = 0; at < rows; at++) {
+        const time = this.#observedAt[first + at] as number;
+        if (!(time >= from && time <= until)) continue;
+        const own = this.#lengths[first + at] as number;
         if (metric === "cosine" && own === 0) continue;
-        distance = metric === "dot" ? -dot : 1 - Math.min(1, Math.max(-1, dot / own / length));
+        if (most && leastDistance(metric, most[at] as number, own, length) > nearest.farthest) continue;
+        const start = at * size;
+        const distance =
+          metric === "l2"
+            ? Math.sqrt(squares(block, start, wanted, size))
+            : distanceOf(metric, product(block, start, wanted, 0, size), own, length);
+        if (!Number.isNaN(distance)) nearest.add(first + at, distance);
       }
-      nearest.add(place, distance);
     }
     const sorted = nearest.sorted();
     return {
@@ -152,9 +168,21 @@ export class VectorMemory {
   }
 }
 
-/** Bytes that a row takes: its elements, its key twice, times and length. */
+/** Bytes that a row takes: its elements and their rough copy, its key twice, times and length. */
 export function bytesOfRow({ size, isDouble }: VectorForm): number {
-  return size * (isDouble ? 8 : 4) + 200;
+  return size * (isDouble ? 8 : 4) + bytesOfCopy(size) + 200;
+}
+
+/** The distance of two vectors by their product and their lengths. */
+function distanceOf(metric: "cosine" | "dot", dot: number, own: number, length: number): number {
+  return metric === "dot" ? -dot : 1 - Math.min(1, Math.max(-1, dot / own / length));
+}
+
+/** A distance that none is below whose product is at most `most`; NaN when that is not known. */
+function leastDistance(metric: Metric, most: number, own: number, length: number): number {
+  if (!Number.isFinite(most)) return Number.NaN;
+  if (metric === "l2") return Math.sqrt(Math.max(0, (own * own + length * length) * (1 - 1e-9) - 2 * most));
+  return distanceOf(metric, most, own, length) - (metric === "cosine" ? 1e-9 : 0);
 }
 
 /** The nearest places seen so far, as a heap whose first one is the farthest. */
@@ -167,6 +195,11 @@ class NearestPlaces {
   constructor(limit: number, keys: readonly string[]) {
     this.#limit = limit;
     this.#keys = keys;
+  }
+
+  /** The distance beyond which nothing counts any more. */
+  get farthest(): number {
+    return this.#places.length < this.#limit ? Number.POSITIVE_INFINITY : (this.#distances[0] as number);
   }
 
   add(place: number, distance: number): void {

@@ -13,8 +13,9 @@ export interface Connection {
   /**
    * Makes a WebSocket of the request, which is answered with a Response of status 101 then; false
    * when it is none for that. Absent where there are none.
+   * @param protocol one that the client offered; absent when it offered none
    */
-  readonly upgrade?: (handler: SocketHandler) => boolean;
+  readonly upgrade?: (handler: SocketHandler, protocol?: string) => boolean;
 }
 
 /** A handler of HTTP requests. Never rejects. */

@@ -56,8 +56,9 @@ export function listen(host: string, port: number, maxBodyBytes: number, certifi
           peer: () => self.requestIP(request)?.address ?? "unknown",
           encrypted: certificate !== undefined,
           unhurried: () => self.timeout(request, 0),
-          upgrade(sockets) {
-            isUpgraded = self.upgrade(request, { data: sockets });
+          upgrade(sockets, protocol) {
+            const headers = protocol === undefined ? [] : [["sec-websocket-protocol", protocol] as [string, string]];
+            isUpgraded = self.upgrade(request, { data: sockets, headers });
             return isUpgraded;
           },
         });

@@ -15,5 +15,10 @@ export function useCommand(): (...words: readonly (string | undefined)[]) => str
     environment === "" ? undefined : `--environment=${isUnique ? name : environment}`,
     branch === "" ? undefined : `--branch=${branch}`,
   ];
-  return (...words) => commandLine("svc", ...words, ...flags);
+  return (...words) => {
+    // What follows `--` is another program's.
+    const end = words.indexOf("--");
+    const own = end < 0 ? words : words.slice(0, end);
+    return commandLine("svc", ...own, ...flags, ...words.slice(own.length));
+  };
 }

@@ -8,8 +8,11 @@ import { flatScale, loneValues } from "./value-scale.ts";
 
 const HEIGHT = 200;
 const COLOURS = 5;
-/** Pixels from one mark of the time's scale to the next at least. */
+/** Pixels between marks of the time's scale at least, and where marks have milliseconds. */
 const TIME_SPACE = 64;
+const FINE_TIME_SPACE = 96;
+/** Seconds below which a scale may have such marks. */
+const FINE_SECONDS = 20;
 /** Share of the values' range that is left free above and below. */
 const PADDING = 0.1;
 
@@ -32,7 +35,11 @@ export function drawLines(place: HTMLElement, parts: LineChartParts, onCursor: (
         drag: { x: onRange !== undefined, y: false, setScale: false },
       },
       axes: [
-        { ...axis, space: TIME_SPACE, values: (_, splits) => timeMarks(splits) },
+        {
+          ...axis,
+          space: (_, __, from, to) => (to - from < FINE_SECONDS ? FINE_TIME_SPACE : TIME_SPACE),
+          values: (_, splits) => timeMarks(splits),
+        },
         { ...axis, size: 56, values: (_, splits) => splits.map((value) => (value === null ? "" : figure(value))) },
       ],
       series: [
@@ -86,7 +93,9 @@ function valueRange(low: number | null, high: number | null, dots: readonly Dot[
   const values = [...dots.map(({ value }) => value), ...[low, high].filter((one) => one !== null)];
   if (values.length === 0) return [0, 1];
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  return flatScale(least, most) ?? uPlot.rangeNum(least, most, PADDING, true);
+  const [from, to] = flatScale(least, most) ?? uPlot.rangeNum(least, most, PADDING, true);
+  // A scale that does not begin at 0 makes much of little.
+  return [least >= 0 ? 0 : from, to];
 }
 
 function drawDots(drawn: uPlot, dots: readonly Dot[], colour: (line: number) => string): void {

@@ -14,7 +14,7 @@ export function Pager({ things, shown, hasMore, isLoading = false, onMore }: Pag
   return (
     <div class="pager">
       <span role="status" class="dim">
-        {hasMore ? `The newest ${shown} ${things}` : shown === 1 ? "There is one" : `All ${shown} ${things}`}
+        {hasMore ? `The newest ${shown} ${things}` : shown === 1 ? "That is all" : `All ${shown} ${things}`}
       </span>
       {hasMore && (
         <button type="button" disabled={isLoading} onClick={onMore}>

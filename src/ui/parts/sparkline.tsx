@@ -26,6 +26,7 @@ export function Sparkline({ label, values, width = 120, height = 24 }: Sparkline
       : `${label}: from ${figureText(Math.min(...known))} to ${figureText(high)}, last ${figureText(known.at(-1) ?? 0)}`;
   return (
     <svg class="sparkline" role="img" aria-label={text} viewBox={`0 0 ${width} ${height}`} width={width} height={height}>
+      <path class="sparkline-base" d={`M1 ${height - 1}H${width - 1}`} fill="none" />
       {path !== "" && <path d={path} fill="none" stroke="currentColor" stroke-width="1.5" />}
     </svg>
   );

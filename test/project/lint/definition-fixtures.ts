@@ -281,6 +281,14 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     ),
   },
   {
+    rule: "W184",
+    says: "'user.spends' may have 1056 groups, and at most 1000 are a value: group by fewer columns",
+    files: after(
+      `${IMPORTS}from dataclasses import dataclass\nfrom enum import Enum\n\nfrom svc.streams import group_by_windowed\n\nDay = Enum("Day", [f"D{number}" for number in range(32)])\n\n\n@dataclass\nclass Count:\n    day: Day\n    other: "Day | None"\n    number: int\n\n${TXNS.slice(IMPORTS.length)}`,
+      `    spends: Windowed[list[Count]] = group_by_windowed("1d", group_by=[_.day, _.other], expression=«_.txns[_.at > _.svc_window].count()»)\n${TIMED}    day: Day\n    other: "Day | None"\n`,
+    ),
+  },
+  {
     rule: "E182",
     says: "the window 1d of 'user.n' is no multiple of its buckets of 7h",
     files: after(

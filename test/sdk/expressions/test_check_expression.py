@@ -203,6 +203,8 @@ class CheckExpressionTest(unittest.TestCase):
                 wanted = float(wanted)
             with self.subTest(seed=seed, expression=pair.text, row=row):
                 check_expression(getattr(module.Case, f"e{at}"), given, expected=wanted, float_absolute_tolerance=1e-9)
+                bare = eval(pair.text, {"_": _, "F": module.F})
+                check_expression(bare, given, expected=wanted, float_absolute_tolerance=1e-9, on=module.Case, offline=at % 2 == 1)
 
     def random_row(self, chance: random.Random) -> dict[str, Any]:
         def number() -> float:
@@ -280,9 +282,109 @@ class CheckExpressionTest(unittest.TestCase):
         ):
             with self.subTest(told), self.assertRaisesRegex(error, told):
                 check_expression(case.total, given, expected=3)
-        for asked, told in ((case.a, "Case.a has no expression"), (_.a + 1, "give the expression to a feature of a class"), ("case.total", "takes a feature")):
+        for asked, told in ((case.a, "Case.a has no expression"), ("case.total", "takes a feature")):
             with self.subTest(told), self.assertRaisesRegex(TypeError, told):
                 check_expression(asked, {}, expected=3)
+
+    def test_an_expression_by_itself_is_of_the_class_that_is_named_or_given(self) -> None:
+        module = imported(HEAD + "    expression: int = _.a + 1\n", "bare", self.folder)
+        case, given = module.Case, {module.Case.a: 2, module.Case.b: 3}
+        self.assertEqual(check_expression(_.a * _.b > 5, given, expected=True), True)
+        self.assertEqual(check_expression(_.expression + _.b, given, expected=6), 6)
+        check_expression(_.owner.name, module.Case(a=1, owner=module.Owner(id=1, name="Ann")), expected="Ann")
+        check_expression(_.svc_now, {}, expected=NOW, now=NOW, on=case)
+        check_expression(_.visits[_.at].max(), {case.visits: [module.Visit(id=1, at=NOW, amount=1.0)]}, expected=NOW)
+        self.assertEqual(asyncio.run(self.bare_of_the_other_client(case)), 3)
+        with self.assertRaisesRegex(AssertionError, r"case.expression_2\n    expected: 6\n    got:      5"):
+            check_expression(_.a + _.b, given, expected=6)
+        both = {case.a: 1, module.Owner.name: "Ann"}
+        for asked, values, on, told in (
+            (_.a + 1, {}, None, r"`_` in .* is the row of a class, and the input names no class: name it, such as .*on=User"),
+            (_.a + 1, {"case.a": 1}, None, "the input names no class"),
+            (_.a + 1, both, None, "the input is of Case and Owner"),
+            (_.a + 1, both, str, "on= is the feature class whose row `_` is, not <class 'str'>"),
+            (case.expression, given, case, "on= is the class of an expression"),
+            (case.a > 1, given, None, "takes an expression of `_`, not a filter of a class"),
+            (case.a, given, None, "Case.a has no expression"),
+            (3, given, None, "takes a feature that an expression computes"),
+        ):
+            with self.subTest(told), self.assertRaisesRegex(TypeError, told):
+                check_expression(asked, values, expected=3, on=on)
+
+    async def bare_of_the_other_client(self, case: Any) -> Any:
+        client = AsyncSvcClient()
+        try:
+            return await client.check_expression(_.a + 1, {case.a: 2}, expected=3)
+        finally:
+            await client.close()
+
+    def test_a_mistake_in_an_expression_by_itself_is_told_where_it_stands(self) -> None:
+        module = imported(HEAD, "stands", self.folder)
+        text = """
+from svc import check_expression
+from svc.features import _
+import svc.functions as F
+from stands import Case
+
+def unknown_feature():
+    check_expression(_.a + _.nmae, {Case.a: 1}, expected=1)
+
+def unfit_types():
+    check_expression(
+        feature=F.upper(_.a),
+        input={Case.a: 1}, expected=1)
+
+def no_column():
+    check_expression(_.visits.sum(), {Case.a: 1}, expected=1, offline=True)
+
+def no_window():
+    check_expression(_.visits[_.at > _.svc_window].count(), {Case.a: 1}, expected=1)
+
+def elsewhere(asked=_.a.upper()):
+    check_expression(asked, {Case.a: 1}, expected=1)
+
+def null():
+    check_expression(F.coalesce(None, None), {Case.a: 1}, expected=1)
+"""
+        calls = imported(text, "calls", self.folder)
+        for call, told in (
+            (calls.unknown_feature, r"Error\[130\]: Case has no feature 'nmae'.*calls.py:8:30"),
+            (calls.unfit_types, r"Error\[131\]: upper cannot take .*calls.py:12:17"),
+            (calls.no_column, r"Error\[132\]: .*calls.py:16:31"),
+            (calls.no_window, r"Error\[13\d\]: .*_.svc_window.*calls.py:19:38"),
+            (calls.elsewhere, r"Error\[13\d\]: .*upper.*calls.py:22:22"),
+            (calls.null, r"Error\[131\]: the expression of case.expression is null.*calls.py:25:22"),
+        ):
+            with self.subTest(call.__name__), self.assertRaisesRegex(QueryError, told):
+                call()
+        with self.assertRaisesRegex(QueryError, r"Error\[130\]: Case has no feature 'nmae'.*<string>:1:1"):
+            exec("check_expression(_.nmae, {}, expected=1, on=case)", {"check_expression": check_expression, "_": _, "case": module.Case})
+
+    def test_offline_expressions_are_computed_where_it_is_asked_for(self) -> None:
+        module = imported(
+            HEAD
+            + "    both: int = feature(expression=_.a + 1, offline_expression=_.a * 10)\n"
+            + "    late: int = feature(offline_expression=_.both + _.b)\n"
+            + "    plain: int = _.both * 2\n",
+            "offline",
+            self.folder,
+        )
+        case, given = module.Case, {module.Case.a: 2, module.Case.b: 1}
+        check_expression(case.both, given, expected=3)
+        check_expression(case.both, given, expected=20, offline=True)
+        check_expression(case.late, given, expected=21, offline=True)
+        check_expression(case.plain, given, expected=6)
+        check_expression(case.plain, given, expected=40, offline=True)
+        check_expression(_.late + _.plain, given, expected=61, offline=True)
+        with self.assertRaisesRegex(TypeError, "Case.late has an expression for offline queries alone: give offline=True"):
+            check_expression(case.late, given, expected=21)
+        with self.assertRaisesRegex(QueryError, "case.late"):
+            check_expression(_.late + 1, given, expected=21)
+        with self.assertRaisesRegex(AssertionError, r"case.both\n    expected: 3\n    got:      20"):
+            check_expression(case.both, given, expected=3, offline=True)
+        wrong = imported(HEAD + "    both: int = feature(expression=_.a + 1, offline_expression=_.x / 2)\n", "offline_wrong", self.folder)
+        with self.assertRaisesRegex(QueryError, r"Error\[131\]: .*case.both is float.*offline_wrong.py:34:\d+"):
+            check_expression(wrong.Case.both, {wrong.Case.x: 2.0}, expected=1, offline=True)
 
     def test_without_a_server_the_next_step_is_told(self) -> None:
         module = imported(HEAD + "    total: int = _.a + _.b\n", "alone", self.folder)

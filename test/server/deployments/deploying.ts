@@ -17,6 +17,9 @@ import type { TestServer } from "../../harness/running-server.ts";
 /** Files of a project by path. */
 export type ProjectFiles = Readonly<Record<string, string>>;
 
+/** Files that may be no text. */
+type BundledFiles = Readonly<Record<string, string | Uint8Array<ArrayBuffer>>>;
+
 /** A class with a Python resolver that can tell two versions of itself apart. */
 export const GREETING: ProjectFiles = {
   "features.py": `from svc.features import features
@@ -41,7 +44,7 @@ def greet(name: User.name) -> User.greeting:
 };
 
 /** A gzip-compressed tar of the files. */
-export async function bundleOf(files: ProjectFiles): Promise<Uint8Array<ArrayBuffer>> {
+export async function bundleOf(files: BundledFiles): Promise<Uint8Array<ArrayBuffer>> {
   const archive = new Bun.Archive({ ...files }, { compress: "gzip" });
   return new Uint8Array(await archive.bytes());
 }
@@ -52,7 +55,7 @@ export function graphBytes(graph: MessageInitShape<typeof GraphSchema> = {}): Ui
 }
 
 /** Uploads a project and gives the upload's id. */
-export async function uploadProject(server: TestServer, files: ProjectFiles): Promise<string> {
+export async function uploadProject(server: TestServer, files: BundledFiles): Promise<string> {
   const bytes = await bundleOf(files);
   const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
   const { uploadId, url, complete } = await server.client(DeploymentService).createUpload({ sha256, sizeBytes: BigInt(bytes.length) });
@@ -66,7 +69,7 @@ export async function uploadProject(server: TestServer, files: ProjectFiles): Pr
 /** Deploys a project and follows it to its end. */
 export async function deploy(
   server: TestServer,
-  files: ProjectFiles,
+  files: BundledFiles,
   request: MessageInitShape<typeof CreateDeploymentRequestSchema> = {},
 ): Promise<Deployment> {
   const uploadId = await uploadProject(server, files);

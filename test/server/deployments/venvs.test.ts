@@ -8,20 +8,11 @@ import { ImageBuildPhase, ImageBuildService } from "../../../gen/svc/v1/image_bu
 import { TaskService, TaskState } from "../../../gen/svc/v1/task_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
-import { anyPython } from "../python/project.ts";
 import { deploy, expectLive, type ProjectFiles } from "./deploying.ts";
+import { tinyWheel } from "./tiny-wheel.ts";
 
 /** An environment is made, of seconds of CPU. */
 setDefaultTimeout(300_000);
-
-const WHEEL = `
-import sys, zipfile
-with zipfile.ZipFile(sys.argv[1], "w") as wheel:
-    wheel.writestr("tinypkg.py", "ANSWER = 42\\n")
-    wheel.writestr("tinypkg-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: tinypkg\\nVersion: 1.0\\n")
-    wheel.writestr("tinypkg-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
-    wheel.writestr("tinypkg-1.0.dist-info/RECORD", "")
-`;
 
 const FEATURES = `from svc.features import features
 
@@ -116,12 +107,11 @@ const VENVS = [{ name: "model-1", requirements: "requirements-model.txt" }];
 
 describe("venvs", () => {
   const folder = new TempFolder();
-  const wheel = join(folder.path, "tinypkg-1.0-py3-none-any.whl");
   let server: TestServer;
   let live: Deployment;
+  let wheel: string;
   beforeAll(async () => {
-    const made = Bun.spawnSync([(await anyPython()) as string, "-c", WHEEL, wheel]);
-    if (made.exitCode !== 0) throw new Error(made.stderr.toString());
+    wheel = await tinyWheel(folder.path);
     server = await TestServer.start(join(folder.path, "data"), { env: { PATH: process.env.PATH, HOME: process.env.HOME } });
     live = await deploy(server, PROJECT(wheel), { venvs: VENVS });
     expectLive(live);
@@ -192,7 +182,7 @@ describe("venvs", () => {
     const tasks = server.client(TaskService);
     const run = (venv: string) =>
       tasks.runTasks({ target: { code: { case: "module", value: "models" }, callable: "total" }, arguments: [{}], venv });
-    await expect(run("model-2")).rejects.toThrow("has no venv of that name");
+    await expect(run("model-2")).rejects.toThrow("has no venv 'model-2'");
     const { ids } = await run("model-1");
     await eventually(async () => (await tasks.getTask({ id: ids[0] as string })).task?.state === TaskState.SUCCEEDED, "the task succeeds");
     expect((await tasks.getTask({ id: ids[0] as string })).task).toMatchObject({ resultJson: "42", venv: "model-1" });

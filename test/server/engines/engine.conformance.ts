@@ -224,6 +224,21 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
     );
 
     test(
+      "its first process is sent signals, in the folder that it was given",
+      async () => {
+        const trapping = shell("trap 'pwd; exit 4' USR1; echo ready; while :; do sleep 1 & wait $!; done");
+        await withContainer({ ...trapping, workdir: "/bin" }, async (id) => {
+          await eventually(async () => (await first(engine.output(id, 0, signal)))?.line === "ready", "its first line");
+          await engine.signal(id, "SIGUSR1");
+          await engine.waitForEnd(id, signal);
+          expect([(await engine.inspect(id))?.exitCode, (await lines(id)).at(-1)?.line]).toEqual([4, "/bin"]);
+          await engine.signal(id, "SIGUSR1");
+        });
+      },
+      TEST_MS,
+    );
+
+    test(
       "those with a label are listed, running or not",
       async () => {
         const labels = { mark: crypto.randomUUID() };

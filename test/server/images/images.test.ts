@@ -233,8 +233,8 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("images", () => {
     "that were not asked for in a long time go, and what a killed server left",
     async () => {
       const few = imagesWith({ mostKept: 2, node: "node_2" });
-      podman.podman("run", "--detach", "--label", "svc.building=node_2", BUSYBOX, "sleep", "600");
-      podman.podman("run", "--detach", "--name", "other", "--label", "svc.building=node_3", BUSYBOX, "sleep", "600");
+      podman.podman("run", "--detach", "--label", "svc.transient=node_2", BUSYBOX, "sleep", "600");
+      podman.podman("run", "--detach", "--name", "other", "--label", "svc.transient=node_3", BUSYBOX, "sleep", "600");
       await few.resume();
       expect(podman.containers()).toEqual(["other"]);
       podman.podman("rm", "--force", "--time=0", "other");

@@ -3,9 +3,11 @@ import { create } from "@bufbuild/protobuf";
 import { ContainerSpecSchema } from "../../../gen/svc/v1/container_pb.ts";
 import { createSealer } from "../../../src/server/access/sealing.ts";
 import { Failure } from "../../../src/server/failure.ts";
+import { createMetricRecorder } from "../../../src/server/metrics/recorder.ts";
 import { type HealthFault, healthCheck } from "../../../src/server/scaling-groups/health-check.ts";
 import type { ReplicaLease } from "../../../src/server/scaling-groups/replica-set.ts";
 import { createScalingGroups, type GroupWish, type ScalingGroups } from "../../../src/server/scaling-groups/scaling-groups.ts";
+import type { ProcessEvent } from "../../../src/server/stores/metadata/processes.ts";
 import { eventually, isPending } from "../../harness/eventually.ts";
 import { nodesOfEachTest } from "../documents/parts.ts";
 import { FakeContainers } from "./fake-containers.ts";
@@ -18,6 +20,8 @@ const nodes = nodesOfEachTest();
 
 let containers: FakeContainers;
 let groups: ScalingGroups;
+/** What was written down of groups, the oldest first. */
+let told: ProcessEvent[] = [];
 /** The time, which a test passes. */
 let passed = 0;
 
@@ -28,6 +32,8 @@ const open = (keys = [key(1)], parts = nodes.parts()): ScalingGroups =>
     environments: async () => [ENVIRONMENT],
     sealer: createSealer(keys),
     node: "node_1",
+    metrics: createMetricRecorder({ ...parts, store: () => Promise.reject(new Error("none")), isOff: true }),
+    journal: { addEvent: async (event) => void told.push(event) },
     pace: { lookMs: 5, startingMs: 0, checkMs: 0, measureMs: 0 },
     check: async (address, isGrpc) => {
       checks++;
@@ -38,6 +44,7 @@ const open = (keys = [key(1)], parts = nodes.parts()): ScalingGroups =>
 
 beforeEach(async () => {
   passed = 0;
+  told = [];
   fault = undefined;
   containers = new FakeContainers();
   groups = open();
@@ -91,7 +98,8 @@ describe("a group", () => {
   test("has its fewest replicas, which say whose they are", async () => {
     await made({ minReplicas: 2, maxReplicas: 3 });
     await settled(2);
-    expect(await state()).toEqual({ status: "ready", ready: 2, wanted: 2, message: "" });
+    const readyIds = new Set(containers.running.map(({ id }) => id));
+    expect(await state()).toEqual({ status: "ready", ready: 2, wanted: 2, message: "", readyIds });
     for (const { group, name, tags } of containers.running) {
       expect([group, tags]).toEqual([groupId, { team: "a" }]);
       expect(name).toMatch(/^web-[a-z0-9]{4}-[a-f0-9]{6}$/);
@@ -285,6 +293,47 @@ test("a replica that is busy with requests is not taken for one that is gone", a
     passed += 20_000;
     return containers.whys.has(first?.id ?? "");
   }, "without requests it is ended");
+});
+
+describe("bounds that are changed", () => {
+  test("change how many there are, keep the others that run, and are told", async () => {
+    await made({ minReplicas: 1, maxReplicas: 1 });
+    await settled(1);
+    const [first] = containers.running;
+    const { group } = await groups.scale("env_1", "web", { minReplicas: 3, maxReplicas: 4 });
+    expect(group.content.bounds).toEqual({ minReplicas: 3, maxReplicas: 4, targetCpu: 80 });
+    await settled(3);
+    expect(containers.running.map(({ id }) => id)).toContain(first?.id as string);
+    await groups.scale("env_1", groupId, { minReplicas: 0, maxReplicas: 1 });
+    await settled(1);
+    expect(told.map(({ process, reason, message }) => [process, reason, message])).toEqual([
+      ["scaling-group/web", "Created", "Its replicas run localhost/web:1."],
+      ["scaling-group/web", "Scaled", "It should have 3 replicas instead of 1, by its bounds."],
+      ["scaling-group/web", "Scaled", "It should have 1 replica instead of 3, by its bounds."],
+    ]);
+  });
+
+  test("that are none change nothing", async () => {
+    await made({ minReplicas: 1, maxReplicas: 2, spec: { port: 0 } });
+    for (const change of [{ minReplicas: 3 }, { maxReplicas: 0 }, { maxReplicas: 101 }, { targetCpu: 101 }, { minReplicas: 0 }])
+      await expect(groups.scale("env_1", "web", change)).rejects.toMatchObject({ kind: "invalid_argument" });
+    await expect(groups.scale("env_1", "none", { maxReplicas: 2 })).rejects.toMatchObject({ kind: "not_found" });
+    expect((await groups.get("env_1", "web")).group.content.bounds).toEqual({ minReplicas: 1, maxReplicas: 2, targetCpu: 80 });
+  });
+});
+
+test("a group that is restarted has other replicas with the same values, whoever asks", async () => {
+  await made({ minReplicas: 2, maxReplicas: 2, spec: { environment: [{ name: "A", source: { case: "value", value: "hunter2" } }] } });
+  await settled(2);
+  const old = new Set(containers.running.map(({ id }) => id));
+  await groups.restart("env_1", "web");
+  await eventually(() => containers.running.length === 2 && containers.running.every(({ id }) => !old.has(id)), "all are new");
+  const [last] = [...containers.all.values()].slice(-1);
+  expect(last?.spec.environment.map(({ source }) => source.value)).toEqual(["hunter2"]);
+  expect(told.map(({ reason }) => reason)).toEqual(["Created", "Replaced"]);
+  containers.fate = "is refused";
+  await expect(groups.restart("env_1", "web")).rejects.toMatchObject({ kind: "not_found" });
+  expect(containers.running).toHaveLength(2);
 });
 
 describe("a replacement", () => {

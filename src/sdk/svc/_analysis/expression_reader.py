@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 from datetime import timedelta
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional, Union
 
 from .._codec.coded import CodedType
 from .._codec.literal import literal_json
 from .._codec.wire import describe
 from .._diagnostics import rules
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding, Said, Span
+from .._diagnostics.source import Source
 from .._frames.conditions import Condition
 from .._model.expression import AGGREGATION_ARGUMENTS, WINDOW_START, Aggregate, Bracketed, Call, Expression, Literal, Operand, Path, Special
 from .._model.feature_class import FeatureClass
@@ -58,7 +59,7 @@ def resolve_expressions(classes: list[FeatureClass], report: Report) -> dict[Fie
                     if field.type.target is None:
                         found.setdefault(field, {})[member] = ExpressionReader(field, report, option).read(expression)
                 except RecursionError:
-                    report(_too_deep(field, option))
+                    report(_too_deep(field, value_span(field, option)))
                 except (DefinitionError, Unreadable):
                     continue
     return found
@@ -68,19 +69,30 @@ def resolve_expressions(classes: list[FeatureClass], report: Report) -> dict[Fie
 _OPTIONS = {"expression": "expression", "offlineExpression": "offline_expression"}
 
 
-def _too_deep(field: Field, option: str) -> Finding:
-    return rules.BadExpression.too_deep(feature=field.fqn, limit=DEEPEST).at(value_span(field, option))
+def _too_deep(field: Field, span: Span) -> Finding:
+    return rules.BadExpression.too_deep(feature=field.fqn, limit=DEEPEST).at(span)
+
+
+class Written(NamedTuple):
+    """The place of an expression in a source file; `span` is that of parts whose syntax is unknown."""
+
+    source: Optional[Source]
+    node: Optional[ast.AST]
+    span: Span
 
 
 class ExpressionReader:
     """The reader of one feature's expression. Every node of the tree comes with its syntax, where
     that is known.
+
+    written: where the expression stands, when that is not in the feature's class.
     """
 
-    def __init__(self, field: Field, report: Report, option: str = "expression") -> None:
+    def __init__(self, field: Field, report: Report, option: str = "expression", written: Optional[Written] = None) -> None:
         self.field = field
         self._option = option
-        self.source = field.owner_class.source
+        self._written = written
+        self.source = written.source if written is not None else field.owner_class.source
         self.window = field.seconds if isinstance(field, WindowField) else None
         self._report = report
         self._failed = False
@@ -89,13 +101,16 @@ class ExpressionReader:
 
     def read(self, expression: Expression) -> Json:
         """The whole expression. Raises Unreadable when there were findings."""
-        document = self.node(expression, value_node(self.field, self._option), self.field.owner_class)
+        node = self._written.node if self._written is not None else value_node(self.field, self._option)
+        document = self.node(expression, node, self.field.owner_class)
         if self._failed:
             raise Unreadable
         return document
 
     def span(self, node: Optional[ast.AST]) -> Span:
-        return self.source.span(node) if self.source and node else value_span(self.field, self._option)
+        if self.source and node:
+            return self.source.span(node)
+        return self._written.span if self._written is not None else value_span(self.field, self._option)
 
     def problem(self, said: Said, part: Union[ast.AST, Span, None]) -> Unreadable:
         """Reports a finding; returns an exception for the caller to raise."""
@@ -113,7 +128,7 @@ class ExpressionReader:
         self._depth += 1
         try:
             if self._depth > DEEPEST:
-                raise self.problem_of(_too_deep(self.field, self._option))
+                raise self.problem_of(_too_deep(self.field, self.span(None)))
             document = self._node(item, node, owner)
         except Unreadable:
             return {}

@@ -320,13 +320,15 @@ class AsyncSvcClient:
         input: Inputs,
         expected: Any,
         *,
+        on: Optional[type] = None,
+        offline: bool = False,
         now: Union[datetime, str, None] = None,
         float_relative_tolerance: float = 1e-6,
         float_absolute_tolerance: float = 1e-12,
     ) -> Any:
         """`SvcClient.check_expression`, awaited."""
         tolerance = Tolerance(float_relative_tolerance, float_absolute_tolerance)
-        return await self._run(self._calls.check_expression(feature, input, expected, now, tolerance))
+        return await self._run(self._calls.check_expression(feature, input, expected, on=on, offline=offline, now=now, tolerance=tolerance))
 
     async def offline_query(
         self,

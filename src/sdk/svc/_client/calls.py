@@ -153,18 +153,28 @@ class Calls:
         answer = yield from self._post("/v1/query/bulk", self._body(given, output, options), options.context)
         return bulk_result(answer, classes_in([*given, *_listed(output, "output")]))
 
-    def check_expression(self, feature: Feature, input: Inputs, expected: Any, now: Union[datetime, str, None], tolerance: Tolerance) -> Steps[Any]:
+    def check_expression(
+        self,
+        feature: Any,
+        input: Inputs,
+        expected: Any,
+        *,
+        on: Optional[type],
+        offline: bool,
+        now: Union[datetime, str, None],
+        tolerance: Tolerance,
+    ) -> Steps[Any]:
         """`SvcClient.check_expression`."""
-        from .expressions import expression_of, graph_text  # the analyzer, which other calls do without
+        from .expressions import asked_of, graph_text  # the analyzer, which other calls do without
 
-        asked = expression_of(feature)
-        graph = yield Work(lambda: graph_text(asked))
         given = dict(_row(input))
-        sent = self._body(given, [asked], QueryOptions(now=now))
+        asked = asked_of(feature, input, on, offline)
+        graph = yield Work(lambda: graph_text(asked))
+        sent = self._body(given, [asked.output], QueryOptions(now=now))
         body: dict[str, Any] = {name: sent[name] for name in ("inputs", "outputs", "encoding_options", "now") if name in sent}
         answer = yield from self._post("/v1/query/expression", {"graph": graph, **body}, None)
-        result = query_result(answer, classes_in([*given, asked]))
-        return checked(result, {asked: expected}, tolerance).get_feature(asked).value
+        result = query_result(answer, classes_in([*given, asked.root.cls]))
+        return checked(result, {asked.output: expected}, tolerance).get_feature(asked.output).value
 
     def offline_query(
         self,

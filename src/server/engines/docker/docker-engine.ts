@@ -83,6 +83,15 @@ export function createDockerEngine(path: string): ContainerEngine {
       await unlessGone(api.call(`${of(id)}/stop`, { method: "POST", query, timeoutMs: graceMs + 60_000 }));
     },
 
+    async signal(id, signal) {
+      try {
+        await unlessGone(api.call(`${of(id)}/kill`, { method: "POST", query: { signal } }));
+      } catch (error) {
+        // An engine refuses it for one that does not run; Docker and Podman say so differently.
+        if ((await inspect(id))?.state === "running") throw error;
+      }
+    },
+
     remove,
 
     async *output(id, from, signal) {
@@ -125,6 +134,7 @@ function creationOf(container: NewContainer): JsonObject {
     mounts,
     port,
     user,
+    workdir,
   } = container;
   const exposed = port === undefined ? undefined : `${port}/tcp`;
   return {
@@ -134,6 +144,7 @@ function creationOf(container: NewContainer): JsonObject {
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     Labels: { ...labels },
     ...(user !== undefined && { User: user }),
+    ...(workdir !== undefined && { WorkingDir: workdir }),
     ...(exposed !== undefined && { ExposedPorts: { [exposed]: {} } }),
     HostConfig: {
       ...(memoryBytes !== undefined && { Memory: memoryBytes, MemorySwap: memoryBytes }),

@@ -201,6 +201,11 @@ export function createHostEngine({ folder, env }: HostEngineOptions): ContainerE
 
     waitForEnd: ended,
 
+    async signal(id, name) {
+      const program = orderOf(id) && settled(id)?.program;
+      if (program && isRunning(program)) killGroup(program.pid, name as NodeJS.Signals);
+    },
+
     async stop(id, graceMs) {
       const state = orderOf(id) && settled(id);
       if (!state || state.exitCode !== undefined) return;

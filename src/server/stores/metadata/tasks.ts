@@ -24,6 +24,8 @@ export interface TaskRequest {
   readonly profiling: boolean;
   /** Venv of the project file in which it runs; absent = the environment's own requirements. */
   readonly venv?: string;
+  /** Resource group of the environment's configuration; absent = `default`. */
+  readonly resourceGroup?: string;
 }
 
 /** A task to be stored. */

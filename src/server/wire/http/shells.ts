@@ -6,7 +6,16 @@
 
 import { Permission } from "../../../../gen/svc/v1/options_pb.ts";
 import { errorText } from "../../../domain/error-text.ts";
-import { readShellRequest, readStreamMessage, type ShellEvent, STDIN_WINDOW, streamMessage } from "../../../domain/shell-frames.ts";
+import {
+  headersOffered,
+  readShellRequest,
+  readStreamMessage,
+  SHELL_PROTOCOL,
+  type ShellEvent,
+  STDIN_WINDOW,
+  streamMessage,
+  TICKET_HEADER,
+} from "../../../domain/shell-frames.ts";
 import { authorize } from "../../access/authorize.ts";
 import type { Caller } from "../../access/tokens.ts";
 import type { Sandboxes } from "../../containers/sandboxes.ts";
@@ -18,9 +27,6 @@ import type { Connection } from "../connection.ts";
 import type { Platform } from "../platform.ts";
 import type { SocketHandler, SocketPeer } from "../socket.ts";
 import { jsonError, methodNotAllowed } from "./respond.ts";
-
-/** The header with the ticket. */
-export const TICKET_HEADER = "svc-shell-ticket";
 
 /** Milliseconds without input and output after which a shell ends. */
 const IDLE_MS = 1_800_000;
@@ -55,17 +61,19 @@ interface Opening {
 async function open(platform: Platform, request: Request, connection: Connection, opening: Opening): Promise<Response> {
   if (request.method !== "GET") return methodNotAllowed("GET");
   const { command, permission, tickets } = opening;
-  const caller = await authorize(platform.callers, request.headers, permission);
+  const offered = headersOffered(request.headers.get("sec-websocket-protocol") ?? "");
+  const headers = offered ? new Headers([...request.headers, ...Object.entries(offered)]) : request.headers;
+  const caller = await authorize(platform.callers, headers, permission);
   if (!caller) throw new Error("programs need credentials");
   if (request.headers.get("upgrade")?.toLowerCase() !== "websocket" || !connection.upgrade)
     return jsonError(426, "upgrade_required", `This is a WebSocket; \`${command}\` opens one.`, { upgrade: "websocket" });
-  const shell = (await tickets()).redeem(request.headers.get(TICKET_HEADER) ?? "", caller);
+  const shell = (await tickets()).redeem(headers.get(TICKET_HEADER) ?? "", caller);
   let stream: ReturnType<Platform["openStreams"]["open"]> | undefined;
   try {
-    stream = platform.openStreams.open(caller, request.headers);
+    stream = platform.openStreams.open(caller, headers);
     const over = AbortSignal.any([stream.signal, shell.halted]);
     const socket = createShellSocket(shell, { over, stopping: platform.stopping, release: stream.close, log: platform.log });
-    if (connection.upgrade(socket)) return new Response(null, { status: 101 });
+    if (connection.upgrade(socket, offered && SHELL_PROTOCOL)) return new Response(null, { status: 101 });
     throw new Failure("invalid_argument", "The request cannot be upgraded to a WebSocket.");
   } catch (error) {
     stream?.close();

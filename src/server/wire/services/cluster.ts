@@ -119,7 +119,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
           type,
           reason,
           namespace: names.get(environmentId) ?? environmentId,
-          object: `pod/${process}`,
+          object: process.includes("/") ? process : `pod/${process}`,
           message: words,
         })),
       };

@@ -8,10 +8,12 @@ import {
   type ContainerSpec,
   ContainerSpecSchema,
   ContainerStatus,
+  type ContainerUseSchema,
 } from "../../../../gen/svc/v1/container_pb.ts";
 import { durationToMs, msToDuration, msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { type ContainerState, hasEnded, type StoredContainer } from "../../containers/container-records.ts";
+import type { ContainerUses } from "../../containers/container-use.ts";
 import type { Containers } from "../../containers/containers.ts";
 import { isHostImage } from "../../engines/host/host-image.ts";
 import { Failure } from "../../failure.ts";
@@ -35,8 +37,8 @@ const STATUSES = {
 export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
-  const message = (container: StoredContainer, { requestHeader }: HandlerContext) =>
-    containerMessage(container, platform.gatewayAddressFor(requestHeader));
+  const message = async (container: StoredContainer, { requestHeader }: HandlerContext) =>
+    containerMessage(container, platform.gatewayAddressFor(requestHeader), (await platform.containers()).uses);
   const containers = async (): Promise<Containers> => (await platform.containers()).containers;
 
   router.service(ContainerService, {
@@ -45,20 +47,22 @@ export function register(router: ConnectRouter, platform: Platform): void {
       const lifetimeMs = lifetime ? durationToMs(lifetime) : 0;
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, lifetimeMs };
       const container = await (await containers()).run({ ...wish, group: "", hasNetwork: true }, callerOf(context));
-      return { container: message(container, context), warnings: hostWarnings(container.spec) };
+      return { container: await message(container, context), warnings: hostWarnings(container.spec) };
     },
 
     async getContainer({ container }, context) {
-      return { container: message(await (await containers()).get((await environmentOf(context)).id, named(container)), context) };
+      return { container: await message(await (await containers()).get((await environmentOf(context)).id, named(container)), context) };
     },
 
     async listContainers(_request, context) {
       const all = await (await containers()).list((await environmentOf(context)).id);
-      return { containers: all.map((one) => message(one, context)) };
+      return { containers: await Promise.all(all.map((one) => message(one, context))) };
     },
 
     async stopContainer({ container }, context) {
-      return { container: message(await (await containers()).stop((await environmentOf(context)).id, named(container), ""), context) };
+      return {
+        container: await message(await (await containers()).stop((await environmentOf(context)).id, named(container), ""), context),
+      };
     },
   });
 }
@@ -83,16 +87,34 @@ export function containerStatus({ status }: Pick<StoredContainer, "status">): Co
  * A container in the contract.
  * @param gateway address of the gateway; replicas have no route of their own
  */
-export function containerMessage(container: StoredContainer, gateway: string): MessageInitShape<typeof ContainerSchema> {
+export function containerMessage(
+  container: StoredContainer,
+  gateway: string,
+  uses: ContainerUses,
+): MessageInitShape<typeof ContainerSchema> {
   const { environmentId, id, name, spec, tags, lifetimeMs, exitCode, message, createdAt, startedAt, endedAt, node, group } = container;
   return {
     ...{ id, name, status: containerStatus(container), spec, tags: { ...tags }, lifetime: msToDuration(lifetimeMs), cluster: CLUSTER_ID },
     url: hasRoute(container) ? routeAddress(gateway, routeLabel("container", environmentId, name), spec.grpc) : "",
-    ...{ message, createdAt: msToTimestamp(createdAt), node, scalingGroup: group, unisolated: isHostImage(spec.image) },
+    ...{
+      message,
+      createdAt: msToTimestamp(createdAt),
+      node,
+      scalingGroup: group,
+      unisolated: isHostImage(spec.image),
+      ...useMessage(uses, id),
+    },
     ...(exitCode !== undefined && { exitCode }),
     ...(startedAt !== undefined && { startedAt: msToTimestamp(startedAt) }),
     ...(endedAt !== undefined && { endedAt: msToTimestamp(endedAt) }),
   };
+}
+
+/** What a container uses, in the contract. */
+export function useMessage(uses: ContainerUses, id: string): { readonly use?: MessageInitShape<typeof ContainerUseSchema> } {
+  const { memoryBytes, processors } = uses.of(id) ?? {};
+  if (memoryBytes === undefined) return {};
+  return { use: { memoryBytes: BigInt(memoryBytes), ...(processors !== undefined && { processors }) } };
 }
 
 /** Whether requests are led to a container by itself. */

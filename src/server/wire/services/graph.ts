@@ -28,7 +28,7 @@ import { allows } from "../../../domain/permissions.ts";
 import { providersOf } from "../../../domain/providers.ts";
 import { resolveScope } from "../../access/scope.ts";
 import { identitiesOf } from "../../deployments/feature-keys.ts";
-import { resolverNamed, sinkNamed } from "../../deployments/graph-names.ts";
+import { resolverNamed, sinkNamed, streamNamed } from "../../deployments/graph-names.ts";
 import { createSourceFiles } from "../../deployments/source-files.ts";
 import { Failure } from "../../failure.ts";
 import { DRIFT_REFERENCE_MS } from "../../metrics/feature-drift.ts";
@@ -165,17 +165,19 @@ export function register(router: ConnectRouter, platform: Platform): void {
     async getResolver({ deploymentId, resolver: name }, context) {
       const found = await find(deploymentId, context);
       const { id, environment, graph } = found;
-      const sink = sinkNamed(graph, name);
       const urlOf = (fqn: string) => pageAddress(platform, context.requestHeader, environment.id, "resolver", { fqn });
-      if (sink && !graph.resolvers.some(({ fqn }) => fqn === name || fqn.endsWith(`.${name}`))) {
-        const versions = await metadata.resolverVersions(environment.id, [sink]);
-        const source = await sourceOf(id, environment.id, sink.span, "function");
+      const isResolver = graph.resolvers.some(({ fqn }) => fqn === name || fqn.endsWith(`.${name}`));
+      const streamResolver = isResolver ? undefined : streamNamed(graph, name);
+      const sinkResolver = isResolver || streamResolver ? undefined : sinkNamed(graph, name);
+      const other = streamResolver ?? sinkResolver;
+      if (other) {
+        const versions = await metadata.resolverVersions(environment.id, [other]);
+        const source = await sourceOf(id, environment.id, other.span, "function");
         return create(GetResolverResponseSchema, {
-          sinkResolver: sink,
-          deploymentId: id,
+          ...{ deploymentId: id, version: versions.get(other.fqn) ?? 1, url: urlOf(other.fqn) },
+          ...(streamResolver && { streamResolver }),
+          ...(sinkResolver && { sinkResolver }),
           ...(source && { source }),
-          version: versions.get(sink.fqn) ?? 1,
-          url: urlOf(sink.fqn),
         });
       }
       const resolver = resolverNamed(graph, name);

@@ -6,11 +6,12 @@ import { type SandboxSchema, SandboxService } from "../../../../gen/svc/v1/sandb
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import type { StoredContainer } from "../../containers/container-records.ts";
+import type { ContainerUses } from "../../containers/container-use.ts";
 import type { Sandboxes } from "../../containers/sandboxes.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
 import type { Platform } from "../platform.ts";
-import { containerStatus, named } from "./container.ts";
+import { containerStatus, named, useMessage } from "./container.ts";
 
 const PATH = "/v1/sandboxes/exec";
 
@@ -20,22 +21,24 @@ export function register(router: ConnectRouter, platform: Platform): void {
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
   const sandboxes = async (): Promise<Sandboxes> => (await platform.containers()).sandboxes;
 
+  const message = async (sandbox: StoredContainer) => sandboxMessage(sandbox, (await platform.containers()).uses);
+
   router.service(SandboxService, {
     async createSandbox({ image, name, cpu, memory, environment: variables }, context) {
       const wish = { environment: await environmentOf(context), image, name, cpu, memory, variables };
-      return { sandbox: sandboxMessage(await (await sandboxes()).create(wish, callerOf(context))) };
+      return { sandbox: await message(await (await sandboxes()).create(wish, callerOf(context))) };
     },
 
     async getSandbox({ sandbox }, context) {
-      return { sandbox: sandboxMessage(await (await sandboxes()).get((await environmentOf(context)).id, named(sandbox))) };
+      return { sandbox: await message(await (await sandboxes()).get((await environmentOf(context)).id, named(sandbox))) };
     },
 
     async listSandboxes(_request, context) {
-      return { sandboxes: (await (await sandboxes()).list((await environmentOf(context)).id)).map(sandboxMessage) };
+      return { sandboxes: await Promise.all((await (await sandboxes()).list((await environmentOf(context)).id)).map(message)) };
     },
 
     async terminateSandbox({ sandbox }, context) {
-      return { sandbox: sandboxMessage(await (await sandboxes()).stop((await environmentOf(context)).id, named(sandbox), "")) };
+      return { sandbox: await message(await (await sandboxes()).stop((await environmentOf(context)).id, named(sandbox), "")) };
     },
 
     async openExec({ sandbox, command, workdir, environment: variables, timeoutSeconds, terminal, columns, rows }, context) {
@@ -53,11 +56,12 @@ export function register(router: ConnectRouter, platform: Platform): void {
   });
 }
 
-function sandboxMessage(sandbox: StoredContainer): MessageInitShape<typeof SandboxSchema> {
+function sandboxMessage(sandbox: StoredContainer, uses: ContainerUses): MessageInitShape<typeof SandboxSchema> {
   const { id, name, spec, message, createdAt, endedAt, node } = sandbox;
   return {
     ...{ id, name, image: spec.image, status: containerStatus(sandbox), environment: spec.environment, message, node },
     ...{ cpu: spec.resources?.cpu ?? "", memory: spec.resources?.memory ?? "", createdAt: msToTimestamp(createdAt) },
     ...(endedAt !== undefined && { endedAt: msToTimestamp(endedAt) }),
+    ...useMessage(uses, id),
   };
 }

@@ -6,6 +6,8 @@ import { ContainerSpecSchema } from "../../../../gen/svc/v1/container_pb.ts";
 import { type ScalingGroupSchema, ScalingGroupService, ScalingGroupStatus } from "../../../../gen/svc/v1/scaling_group_pb.ts";
 import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
+import { hasEnded } from "../../containers/container-records.ts";
+import type { ContainerUses } from "../../containers/container-use.ts";
 import { isHostImage } from "../../engines/host/host-image.ts";
 import { routeAddress, routeLabel } from "../../route-label.ts";
 import { specOf } from "../../scaling-groups/group-records.ts";
@@ -29,35 +31,55 @@ const NO_BOUNDS = { minReplicas: 1, maxReplicas: 1, targetCpu: 0 };
 export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
-  const message = (known: KnownGroup, { requestHeader }: HandlerContext) => groupMessage(known, platform.gatewayAddressFor(requestHeader));
+  const message = async (known: KnownGroup, { requestHeader }: HandlerContext) =>
+    groupMessage(known, platform.gatewayAddressFor(requestHeader), (await platform.containers()).uses);
 
   router.service(ScalingGroupService, {
     async createScalingGroup({ bounds = NO_BOUNDS, name, spec, tags }, context) {
       const wish = { environment: await environmentOf(context), name, spec: spec ?? create(ContainerSpecSchema), tags, bounds };
       const known = await (await platform.scalingGroups()).put(wish, callerOf(context));
-      return { group: message(known, context), warnings: hostWarnings(wish.spec) };
+      return { group: await message(known, context), warnings: hostWarnings(wish.spec) };
     },
 
     async getScalingGroup({ group }, context) {
       const { id } = await environmentOf(context);
-      return { group: message(await (await platform.scalingGroups()).get(id, named(group)), context) };
+      return { group: await message(await (await platform.scalingGroups()).get(id, named(group)), context) };
     },
 
     async listScalingGroups(_request, context) {
       const { id } = await environmentOf(context);
       const groups = await (await platform.scalingGroups()).list(id);
-      return { groups: groups.map((one) => message({ ...one, replicas: [] }, context)) };
+      return { groups: await Promise.all(groups.map((one) => message({ ...one, replicas: [] }, context))) };
+    },
+
+    async scaleScalingGroup({ group, minReplicas, maxReplicas, targetCpu }, context) {
+      const { id } = await environmentOf(context);
+      const change = {
+        ...(minReplicas !== undefined && { minReplicas }),
+        ...(maxReplicas !== undefined && { maxReplicas }),
+        ...(targetCpu !== undefined && { targetCpu }),
+      };
+      return { group: await message(await (await platform.scalingGroups()).scale(id, named(group), change), context) };
+    },
+
+    async restartScalingGroup({ group }, context) {
+      const { id } = await environmentOf(context);
+      return { group: await message(await (await platform.scalingGroups()).restart(id, named(group)), context) };
     },
 
     async deleteScalingGroup({ group }, context) {
       const { id } = await environmentOf(context);
-      return { group: message(await (await platform.scalingGroups()).delete(id, named(group)), context) };
+      return { group: await message(await (await platform.scalingGroups()).delete(id, named(group)), context) };
     },
   });
 }
 
 /** A group in the contract. @param gateway address of the gateway */
-function groupMessage({ group, replicas, state }: KnownGroup, gateway: string): MessageInitShape<typeof ScalingGroupSchema> {
+function groupMessage(
+  { group, replicas, state }: KnownGroup,
+  gateway: string,
+  uses: ContainerUses,
+): MessageInitShape<typeof ScalingGroupSchema> {
   const { content, createdAt, id, name, scope, updatedAt } = group;
   const spec = specOf(content);
   return {
@@ -65,7 +87,10 @@ function groupMessage({ group, replicas, state }: KnownGroup, gateway: string): 
     ...{ readyReplicas: state.ready, wantedReplicas: state.wanted, message: state.message },
     url: spec.port === 0 ? "" : routeAddress(gateway, routeLabel("group", scope, name), spec.grpc),
     ...{ createdAt: msToTimestamp(createdAt), updatedAt: msToTimestamp(updatedAt) },
-    replicas: replicas.map((one) => containerMessage(one, gateway)),
+    replicas: replicas.map((one) => ({
+      ...containerMessage(one, gateway, uses),
+      ...(state.readyIds && !hasEnded(one) && { ready: state.readyIds.has(one.id) }),
+    })),
     unisolated: isHostImage(spec.image),
   };
 }

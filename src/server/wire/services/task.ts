@@ -17,6 +17,7 @@ import {
   TaskState,
   type TaskTarget as TaskTargetMessage,
 } from "../../../../gen/svc/v1/task_pb.ts";
+import { DEFAULT_GROUP } from "../../../domain/environment-config.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json-value.ts";
 import { msToTimestamp, timestampToMs } from "../../../domain/proto-time.ts";
 import type { TaskTarget } from "../../../domain/task-target.ts";
@@ -51,13 +52,14 @@ export function register(router: ConnectRouter, platform: Platform): void {
   };
 
   router.service(TaskService, {
-    async runTasks({ target, arguments: all, texts, deploymentId, maxRetries, profiling, skipValidation, venv }, context) {
+    async runTasks({ target, arguments: all, texts, deploymentId, maxRetries, profiling, resourceGroup, skipValidation, venv }, context) {
       const at = await scopeOf(context);
       const tasks = await platform.tasks();
       const { ids, workflowId } = await tasks.run(at, {
         ...{ target: targetOf(target), arguments: all.map(argumentsOf), texts, maxRetries, profiling, skipValidation },
         deploymentId: deploymentId || at.deploymentId,
         ...(venv !== "" && { venv }),
+        ...(resourceGroup !== "" && { resourceGroup }),
       });
       const url = addressIn(context, at.environment.id, ids.length === 1 ? (ids[0] as string) : workflowId);
       return create(RunTasksResponseSchema, { ids: [...ids], workflowId, url });
@@ -114,10 +116,10 @@ export function register(router: ConnectRouter, platform: Platform): void {
 /** A task without its arguments and its result. */
 function taskMessage(task: TaskRecord, url: string): Task {
   const { id, workflowId, deploymentId, branch, attempts, exitCode, error, createdAt, startedAt, endedAt } = task;
-  const { target, maxRetries, profiling, venv = "" } = task.request;
+  const { target, maxRetries, profiling, resourceGroup = DEFAULT_GROUP, venv = "" } = task.request;
   const code = target.path === "" ? ({ case: "module", value: target.module } as const) : ({ case: "path", value: target.path } as const);
   return create(TaskSchema, {
-    ...{ id, workflowId, deploymentId, branch, attempts, error, maxRetries, profiling, url, venv },
+    ...{ id, workflowId, deploymentId, branch, attempts, error, maxRetries, profiling, url, venv, resourceGroup },
     target: { code, callable: target.callable },
     state: STATES[task.state],
     ...(exitCode !== undefined && { exitCode }),

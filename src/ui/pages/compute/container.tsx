@@ -1,4 +1,5 @@
 import type { ContainerJson } from "../../../../gen/svc/v1/container_pb.ts";
+import { formatDuration } from "../../../domain/duration.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { call } from "../../api/call.ts";
@@ -6,6 +7,7 @@ import { useAnswer } from "../../api/load.ts";
 import { Action } from "../../app/action.tsx";
 import { useCommand } from "../../app/command.ts";
 import { useLive } from "../../app/live.ts";
+import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
 import { ExternalLink } from "../../parts/external-link.tsx";
@@ -17,6 +19,10 @@ import type { PageProps } from "../../routes.ts";
 import { RunLines } from "../run/run-lines.tsx";
 import { enumWord, isGoingOn } from "../run/run-state.ts";
 import { State } from "../run/state.tsx";
+import { ProcessEvents } from "./process-events.tsx";
+import { specFacts, tagBadges } from "./spec-facts.tsx";
+import { UseCharts } from "./use-charts.tsx";
+import { useFact } from "./use-now.tsx";
 
 /** One container: how it is, what it was given, and what it printed. */
 export default function Container({ place }: PageProps<"container">) {
@@ -25,7 +31,7 @@ export default function Container({ place }: PageProps<"container">) {
   const answer = useAnswer("ContainerService/GetContainer", { container: name }, environmentScope.value);
   const { container } = answer.data ?? {};
   const isOpen = isGoingOn(enumWord(container?.status, "CONTAINER_STATUS_"));
-  useLive(["runs", "logs"], answer.reload, isOpen);
+  useLive(["runs", "metrics"], answer.reload, isOpen);
   return (
     <Page
       title={`Container ${container?.name ?? name}`}
@@ -36,7 +42,9 @@ export default function Container({ place }: PageProps<"container">) {
         {({ container: shown = {} }) => (
           <>
             <ContainerFacts container={shown} />
-            <RunLines id={shown.id ?? ""} createdAt={shown.createdAt} endedAt={shown.endedAt} />
+            <UseCharts of={{ label: "container", kind: "container", name: shown.name ?? "" }} />
+            <ProcessEvents names={[shown.name ?? ""]} since={shown.createdAt} />
+            <RunLines ids={[shown.id ?? ""]} createdAt={shown.createdAt} endedAt={shown.endedAt} />
           </>
         )}
       </Loading>
@@ -59,9 +67,19 @@ function Stop({ container: { id = "", name = "" }, onDone }: { readonly containe
 }
 
 function ContainerFacts({ container }: { readonly container: ContainerJson }) {
-  const { createdAt, endedAt, exitCode, message = "", spec = {}, startedAt, status, tags = {}, url = "" } = container;
-  const { arguments: words = [], entrypoint = [], environment = [], image = "", port = 0, resources = {}, volumes = [] } = spec;
-  const line = [...entrypoint, ...words].join(" ");
+  const {
+    createdAt,
+    endedAt,
+    exitCode,
+    lifetime = "0s",
+    message = "",
+    node = "",
+    scalingGroup = "",
+    spec = {},
+    startedAt,
+    status,
+  } = container;
+  const { tags = {}, url = "" } = container;
   return (
     <Facts
       facts={[
@@ -69,24 +87,22 @@ function ContainerFacts({ container }: { readonly container: ContainerJson }) {
         ["Message", message !== "" && <span class="bad">{visibleLines(message)}</span>],
         ["Exit code", exitCode !== undefined && String(exitCode)],
         ["Address", url !== "" && <ExternalLink address={url} />],
-        ["Image", <code key="">{escapeControls(image)}</code>],
-        ["Command", line !== "" && <code>{escapeControls(line)}</code>],
-        ["Processors", resources.cpu],
-        ["Memory", resources.memory],
-        ["Port", port !== 0 && String(port)],
-        ["Volumes", volumes.map(({ path = "", volume = "" }) => `${volume}:${path}`).join(", ")],
-        ["Variables", escapeControls(environment.map(({ name = "" }) => name).join(", "))],
         [
-          "Tags",
-          escapeControls(
-            Object.entries(tags)
-              .map(([key, value]) => `${key}=${value}`)
-              .join(", "),
+          "Scaling group",
+          scalingGroup !== "" && (
+            <a class="name" href={href("scalingGroup", { name: scalingGroup })}>
+              {escapeControls(scalingGroup)}
+            </a>
           ),
         ],
+        ["Uses now", useFact(container)],
+        ...specFacts(spec),
+        ["Lifetime", lifetime !== "0s" && `at most ${formatDuration(Number.parseFloat(lifetime) * 1000)}`],
+        ["Tags", tagBadges(tags)],
         ["Created", <Time key="" at={createdAt} />],
         ["Started", startedAt && <Time at={startedAt} />],
         ["Ended", endedAt && <Time at={endedAt} />],
+        ["Node", node],
       ]}
     />
   );

@@ -11,29 +11,36 @@ import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import { State } from "../run/state.tsx";
+import { ImageName } from "./image-name.tsx";
+import { type RecentUse, useColumns, useRecentUse } from "./use-now.tsx";
 
-const COLUMNS: readonly Column<ContainerJson>[] = [
+const columnsOf = (recent: RecentUse): readonly Column<ContainerJson>[] => [
   {
     name: "name",
     title: "Container",
-    width: "14rem",
+    width: "13rem",
     cell: ({ id = "", name = "" }) => (
       <a class="name" href={href("container", { name: id })}>
         {escapeControls(name)}
       </a>
     ),
   },
-  { name: "status", title: "State", width: "8rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" /> },
-  { name: "image", title: "Image", width: "20rem", cell: ({ spec }) => escapeControls(spec?.image ?? "") },
-  { name: "exit", title: "Exit code", width: "6rem", isNumber: true, cell: ({ exitCode }) => (exitCode === undefined ? "" : exitCode) },
-  { name: "created", title: "Created", width: "11rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" /> },
+  { name: "image", title: "Image", width: "13rem", cell: ({ spec }) => <ImageName image={spec?.image ?? ""} /> },
+  ...useColumns(recent),
+  { name: "exit", title: "Exit", width: "3.5rem", isNumber: true, cell: ({ exitCode }) => (exitCode === undefined ? "" : exitCode) },
+  { name: "created", title: "Created", width: "7.5rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
 /** Programs of images that run in the environment, or did. */
 export default function Containers() {
   const command = useCommand();
   const answer = useAnswer("ContainerService/ListContainers", {}, environmentScope.value);
-  useLive(["runs"], answer.reload);
+  const recent = useRecentUse("container");
+  useLive(["runs", "metrics"], () => {
+    answer.reload();
+    recent.reload();
+  });
   return (
     <Page title="Containers" command={command("container", "list")}>
       <Loading of={answer}>
@@ -43,7 +50,7 @@ export default function Containers() {
               There are none yet. A container runs a program of an image beside the platform.
             </Empty>
           ) : (
-            <WindowTable label="Containers" columns={COLUMNS} rows={rows} keyOf={({ id = "" }) => id} />
+            <WindowTable label="Containers" columns={columnsOf(recent)} rows={rows} keyOf={({ id = "" }) => id} />
           )
         }
       </Loading>

@@ -8,10 +8,14 @@ import { environmentScope } from "../../app/who.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Facts } from "../../parts/facts.tsx";
+import { MetricChart } from "../../parts/metric-chart.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Paged } from "../../parts/paged.tsx";
+import { Range } from "../../parts/range.tsx";
 import { WindowTable } from "../../parts/window-table.tsx";
 import type { PageProps } from "../../routes.ts";
+import { functionMetric } from "../define/metric-expressions.ts";
+import { FunctionCall } from "./function-call.tsx";
 import { KeptCalls } from "./kept-calls.tsx";
 import { VERSION_COLUMNS } from "./version-columns.tsx";
 
@@ -32,15 +36,48 @@ export default function ComputeFunction({ place }: PageProps<"function">) {
       <Paged of={pages} things="versions" empty={<Empty command="svc compute list">There is no version of this function here.</Empty>}>
         {(rows) => (
           <>
-            <Definition version={rows.find(({ live }) => live) ?? rows[0] ?? {}} />
+            <Definition version={shownOf(rows)} />
             <h2>Versions</h2>
             <WindowTable label="Versions" columns={VERSION_COLUMNS} rows={rows} keyOf={({ id = "" }) => id} />
           </>
         )}
       </Paged>
+      {pages.rows.length > 0 && <Calls version={shownOf(pages.rows)} name={name} />}
       <KeptCalls name={name} />
     </Page>
   );
+}
+
+/** Calls the version that the page is about, and how the calls of all versions went. */
+function Calls({ name, version }: { readonly name: string; readonly version: FunctionVersionJson }) {
+  return (
+    <>
+      <FunctionCall key={version.id} version={version} />
+      <h2>Calls</h2>
+      <Range />
+      <div class="board">
+        <MetricChart
+          label="Calls"
+          expressions={[
+            ["calls", functionMetric("sum", "resolver.count", name)],
+            ["failed", functionMetric("sum", "resolver.errors", name)],
+          ]}
+        />
+        <MetricChart
+          label="How long they took"
+          expressions={[
+            ["median", functionMetric("p50", "resolver.latency", name)],
+            ["p99", functionMetric("p99", "resolver.latency", name)],
+          ]}
+        />
+      </div>
+    </>
+  );
+}
+
+/** The version that the page is about: the live one, or else the newest. */
+function shownOf(rows: readonly FunctionVersionJson[]): FunctionVersionJson {
+  return rows.find(({ live }) => live) ?? rows[0] ?? {};
 }
 
 function Definition({ version: { function: of = {}, signature = "" } }: { readonly version: FunctionVersionJson }) {

@@ -12,6 +12,7 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../../routes.ts";
+import { enumWord, isGoingOn } from "../run/run-state.ts";
 import { State } from "../run/state.tsx";
 
 /** One build: its phase, and its log as far as it goes. */
@@ -27,7 +28,13 @@ export default function Build({ place }: PageProps<"image">) {
           <>
             <Known build={build} />
             <h2>Log</h2>
-            {log.length === 0 ? <p class="dim">Nothing was installed.</p> : <Code text={visibleLines(log.join("\n"))} language="text" />}
+            {log.length === 0 ? (
+              <p class="dim">
+                {isGoingOn(enumWord(build.phase, "IMAGE_BUILD_PHASE_")) ? "Nothing was said yet." : "Nothing was installed."}
+              </p>
+            ) : (
+              <Code text={visibleLines(log.join("\n"))} />
+            )}
           </>
         )}
       </Loading>

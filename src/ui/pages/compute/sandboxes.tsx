@@ -3,6 +3,7 @@ import { escapeControls } from "../../../domain/name.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
 import { useLive } from "../../app/live.ts";
+import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Empty } from "../../parts/empty.tsx";
 import { Loading } from "../../parts/loading.tsx";
@@ -10,26 +11,35 @@ import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import { State } from "../run/state.tsx";
+import { ImageName } from "./image-name.tsx";
+import { type RecentUse, useColumns, useRecentUse } from "./use-now.tsx";
 
-const COLUMNS: readonly Column<SandboxJson>[] = [
+const columnsOf = (recent: RecentUse): readonly Column<SandboxJson>[] => [
   {
     name: "name",
     title: "Sandbox",
     width: "14rem",
-    cell: ({ id = "", name = "" }) => <span title={id}>{escapeControls(name)}</span>,
+    cell: ({ id = "", name = "" }) => (
+      <a class="name" href={href("sandbox", { id })}>
+        {escapeControls(name)}
+      </a>
+    ),
   },
-  { name: "status", title: "State", width: "8rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" /> },
-  { name: "image", title: "Image", width: "20rem", cell: ({ image = "" }) => escapeControls(image) },
-  { name: "cpu", title: "Processors", width: "7rem", isNumber: true, cell: ({ cpu = "" }) => cpu },
-  { name: "memory", title: "Memory", width: "7rem", isNumber: true, cell: ({ memory = "" }) => memory },
-  { name: "created", title: "Created", width: "11rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" /> },
+  { name: "image", title: "Image", width: "15rem", cell: ({ image = "" }) => <ImageName image={image} /> },
+  ...useColumns(recent),
+  { name: "created", title: "Created", width: "8rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
 /** Containers without a network that wait for commands. */
 export default function Sandboxes() {
   const command = useCommand();
   const answer = useAnswer("SandboxService/ListSandboxes", {}, environmentScope.value);
-  useLive(["runs"], answer.reload);
+  const recent = useRecentUse("sandbox");
+  useLive(["runs", "metrics"], () => {
+    answer.reload();
+    recent.reload();
+  });
   return (
     <Page title="Sandboxes" command={command("sandbox", "list")}>
       <Loading of={answer}>
@@ -39,7 +49,7 @@ export default function Sandboxes() {
               There are none yet. A sandbox is a container without a network that waits for commands.
             </Empty>
           ) : (
-            <WindowTable label="Sandboxes" columns={COLUMNS} rows={rows} keyOf={({ id = "" }) => id} />
+            <WindowTable label="Sandboxes" columns={columnsOf(recent)} rows={rows} keyOf={({ id = "" }) => id} />
           )
         }
       </Loading>

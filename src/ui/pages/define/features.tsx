@@ -30,7 +30,7 @@ const STEP_MS = 600_000;
 
 const COLUMNS: readonly Column<FoundFeature>[] = [
   { name: "name", title: "Feature", width: "12rem", cell: (row) => <Name row={row} />, sort: ({ fqn }) => fqn },
-  { name: "kind", title: "Kind", width: "6.5rem", cell: of(featureKind), sort: ({ metadata }) => featureKind(metadata.feature ?? {}) },
+  { name: "kind", title: "Kind", width: "7.5rem", cell: of(featureKind), sort: ({ metadata }) => featureKind(metadata.feature ?? {}) },
   { name: "type", title: "Type", width: "4.5rem", cell: of(featureType), sort: ({ metadata }) => featureType(metadata.feature ?? {}) },
   {
     name: "asked",

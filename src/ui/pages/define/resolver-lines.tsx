@@ -25,7 +25,7 @@ export function ResolverLines({ fqn }: { readonly fqn: string }) {
         ) : (
           <>
             <LogLines lines={lines.map((line, at) => ({ key: lines.length - at, line }))} />
-            <p>
+            <p class="after-lines">
               <a
                 class="button"
                 href={href("logs", {}, { deployment: "", query: new URLSearchParams({ q: search, range: rangeText(range) }) })}

@@ -27,8 +27,8 @@ function pathsOf({ feature, rows, table }: ResolverInputJson): readonly string[]
 /** Whether it is computed without Python: `yes`, `in part`, or why not; empty for SQL. */
 export function translationText({ python, translated = {}, untranslated = "" }: ResolverJson): string {
   if (!python) return "";
-  if (Object.keys(translated).length > 0) return "computed without Python";
-  return untranslated === "" ? "runs in Python" : `runs in Python: ${untranslated}`;
+  if (Object.keys(translated).length > 0) return "without Python";
+  return untranslated === "" ? "in Python" : `in Python: ${untranslated}`;
 }
 
 /** The words that a search looks at. */

@@ -103,7 +103,7 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
         facts={[
           ["Kind", resolverKind(resolver)],
           ["Gives", escapeControls(resultText(resolver))],
-          ["Runs", escapeControls(translationText(resolver))],
+          ["Computed", escapeControls(translationText(resolver))],
           ["Calls", resourceHint === "RESOURCE_HINT_IO" && "beside each other, on threads"],
           ["Venv", venv !== "" && <Badge text={venv} />],
           ["Source", sql?.source && escapeControls(sql.source)],

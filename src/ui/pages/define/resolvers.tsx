@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<ResolverJson>[] = [
   { name: "outputs", title: "Outputs", cell: ({ outputs = [] }) => names(outputs), sort: ({ outputs = [] }) => outputs.length },
   {
     name: "runs",
-    title: "Runs",
+    title: "Computed",
     width: "10rem",
     cell: (row) => <span title={escapeControls(translationText(row))}>{escapeControls(translationText(row))}</span>,
     sort: translationText,

@@ -7,6 +7,7 @@ import { Duration } from "../../parts/duration.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { durationMs } from "./feature-text.ts";
 import { Neighbours } from "./neighbours.tsx";
+import { ResolverVersions } from "./resolver-versions.tsx";
 import { SourceText } from "./source-text.tsx";
 
 interface SinkResolverParts {
@@ -43,6 +44,8 @@ export function SinkResolver({ deployment, resolver }: SinkResolverParts) {
           <SourceText deployment={deployment} span={span} />
         </>
       )}
+      <h2>Versions</h2>
+      <ResolverVersions fqn={fqn} />
     </>
   );
 }

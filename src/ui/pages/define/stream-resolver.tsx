@@ -8,6 +8,7 @@ import { Duration } from "../../parts/duration.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { durationMs } from "./feature-text.ts";
 import { Neighbours } from "./neighbours.tsx";
+import { ResolverVersions } from "./resolver-versions.tsx";
 import { SourceText } from "./source-text.tsx";
 
 interface StreamResolverParts {
@@ -30,7 +31,7 @@ export function StreamResolver({ deployment, resolver }: StreamResolverParts) {
           ["Source", escapeControls(source)],
           ["Messages", <code key="">{escapeControls(messageType)}</code>],
           ["Parsed by", parse !== "" && <code>{escapeControls(parse)}</code>],
-          ["Runs", expressions || statement ? "computed without Python" : "runs in Python"],
+          ["Computed", expressions || statement ? "without Python" : "in Python"],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Only in", environments.length > 0 && environments.map((one) => <Badge key={one} text={one} />)],
           ["Timeout", timeout !== undefined && <Duration ms={durationMs(timeout)} />],
@@ -46,6 +47,8 @@ export function StreamResolver({ deployment, resolver }: StreamResolverParts) {
           <SourceText deployment={deployment} span={span} />
         </>
       )}
+      <h2>Versions</h2>
+      <ResolverVersions fqn={fqn} />
     </>
   );
 }

@@ -62,7 +62,7 @@ function Line({
   readonly isMeant: boolean;
   readonly onOpen?: (() => void) | undefined;
 }) {
-  const { component = "", level = "", message = "", resolver = "", time = "" } = line;
+  const { level = "", message = "", time = "" } = line;
   const isOpen = useSignal(isMeant);
   const place = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -81,12 +81,17 @@ function Line({
         </time>
         <Status tone={levelTone(level)}>{level}</Status>
         <span class="log-said">
-          <span class="dim">{escapeControls(resolver === "" ? component : resolver)}</span> {escapeControls(message.trimEnd())}
+          <span class="dim">{escapeControls(sourceOf(line))}</span> {escapeControls(message.trimEnd())}
         </span>
       </button>
       {isOpen.value && <Opened line={line} />}
     </li>
   );
+}
+
+/** What wrote a line: a resolver, a container, or a part of the server. */
+function sourceOf({ component = "", podName = "", resolver = "" }: LogLineJson): string {
+  return resolver || (component === "compute" ? podName : "") || component;
 }
 
 function Opened({ line }: { readonly line: LogLineJson }) {

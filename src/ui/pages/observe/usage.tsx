@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<UsageJson>[] = [
     name,
     title: FIGURES[name].title,
     // Those with a unit have longer titles.
-    width: FIGURES[name].title.includes(",") ? "9.25rem" : "6rem",
+    width: FIGURES[name].title.includes(",") ? "9.25rem" : "7rem",
     isNumber: true,
     cell: (row: UsageJson) => figureText(FIGURES[name].of(row)),
     sort: FIGURES[name].of,

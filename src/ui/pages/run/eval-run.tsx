@@ -47,7 +47,7 @@ export default function EvaluationRun({ place }: PageProps<"evalRun">) {
                 <EvaluationComparison run={run} />
               </>
             )}
-            <RunLines id={id} createdAt={run.createdAt} endedAt={run.endedAt} />
+            <RunLines ids={[id]} createdAt={run.createdAt} endedAt={run.endedAt} />
           </>
         )}
       </Loading>

@@ -42,7 +42,7 @@ export function JobContent({ id }: { readonly id: string }) {
           {run.data?.run && <ResolverRun run={run.data.run} />}
           <h2>Attempts</h2>
           <Attempts attempts={found.attemptsMade ?? []} />
-          <RunLines id={found.id ?? id} createdAt={found.createdAt} endedAt={found.endedAt} />
+          <RunLines ids={[found.id ?? id]} createdAt={found.createdAt} endedAt={found.endedAt} />
         </>
       )}
     </Loading>

@@ -41,7 +41,7 @@ export function OfflineQueryContent({ id }: { readonly id: string }) {
           </p>
           <QueryFacts query={query} />
           {workflowId !== "" && <WorkflowGraph id={workflowId} isOpen={isOpen} />}
-          <RunLines id={id} createdAt={query.createdAt} endedAt={query.endedAt} />
+          <RunLines ids={[id]} createdAt={query.createdAt} endedAt={query.endedAt} />
         </>
       )}
     </Loading>

@@ -83,8 +83,8 @@ const timeColumns = <
 
 const JOBS: readonly Column<JobJson>[] = [
   // Ids of parts of a query end in the part's name.
-  idColumn("Job", "20.5rem"),
-  { name: "kind", title: "Kind", width: "9rem", cell: ({ kind = "" }) => escapeControls(kind) },
+  idColumn("Job", "19.5rem"),
+  { name: "kind", title: "Kind", width: "10.5rem", cell: ({ kind = "" }) => <span title={kind}>{escapeControls(kind)}</span> },
   { name: "state", title: "State", width: "7.5rem", cell: ({ state }) => <State of={state} prefix="JOB_STATE_" /> },
   {
     name: "subject",
@@ -95,7 +95,7 @@ const JOBS: readonly Column<JobJson>[] = [
   {
     name: "attempts",
     title: "Attempts",
-    width: "5.25rem",
+    width: "4.75rem",
     isNumber: true,
     cell: ({ attempts = 0, maxAttempts = 0 }) => `${attempts} of ${maxAttempts}`,
   },

@@ -11,6 +11,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   running: "busy",
   working: "busy",
   writing: "busy",
+  starting: "busy",
+  ready: "good",
   delivering: "busy",
   completed: "good",
   complete: "good",

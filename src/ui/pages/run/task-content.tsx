@@ -36,7 +36,7 @@ export function TaskContent({ id }: { readonly id: string }) {
               <Command line={command("task", "profile", id, "--out", "task.svg")} />
             </>
           )}
-          <RunLines id={id} createdAt={task.createdAt} endedAt={task.endedAt} />
+          <RunLines ids={[id]} createdAt={task.createdAt} endedAt={task.endedAt} />
         </>
       )}
     </Loading>
@@ -45,6 +45,7 @@ export function TaskContent({ id }: { readonly id: string }) {
 
 function TaskFacts({ task }: { readonly task: TaskJson }) {
   const { attempts = 0, branch = "", deploymentId = "", error = "", exitCode, maxRetries = 0, resultJson = "", workflowId = "" } = task;
+  const { resourceGroup = "", venv = "" } = task;
   const { argsJson = "[]", kwargsJson = "{}" } = task.arguments ?? {};
   return (
     <Facts
@@ -57,6 +58,8 @@ function TaskFacts({ task }: { readonly task: TaskJson }) {
         ["Returned", resultJson !== "" && <code>{escapeControls(resultJson)}</code>],
         ["Exit code", exitCode !== undefined && String(exitCode)],
         ["Attempts", `${attempts} of ${maxRetries + 1}`],
+        ["Resource group", escapeControls(resourceGroup)],
+        ["Venv", venv !== "" && escapeControls(venv)],
         ["Branch", branch !== "" && escapeControls(branch)],
         [
           "Deployment",

@@ -38,7 +38,7 @@ export function WorkflowContent({ id }: { readonly id: string }) {
             ]}
           />
           <WorkflowGraph id={id} isOpen={isOpen} />
-          <RunLines id={subject.startsWith("ofq_") ? subject : id} createdAt={createdAt} endedAt={endedAt} />
+          <RunLines ids={[subject.startsWith("ofq_") ? subject : id]} createdAt={createdAt} endedAt={endedAt} />
         </>
       )}
     </Loading>

@@ -32,6 +32,9 @@ export function configText(environment: { readonly id: string; readonly name: st
     protected: json.protected ?? false,
     historyMaxAge: json.historyMaxAge ?? "",
     historyMaxSize: json.historyMaxSize ?? "",
+    ...(json.workerContainer && {
+      workerContainer: { $typeName: "svc.v1.WorkerContainer", image: "", memory: "", cpu: "", network: false, ...json.workerContainer },
+    }),
   });
   return yamlText(asJson(configDocument(environment, config)));
 }

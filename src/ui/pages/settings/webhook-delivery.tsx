@@ -29,7 +29,10 @@ export function WebhookDelivery({ id }: { readonly id: string }) {
                 ["Attempts", `${delivery.attempts ?? 0} of ${delivery.maxAttempts ?? 0}`],
                 ["Error", delivery.error !== undefined && <span class="bad">{escapeControls(delivery.error)}</span>],
                 ["Answered", received && <Time at={received.answeredAt} />],
-                ["Status", received && String(received.statusCode ?? 0)],
+                [
+                  "Status",
+                  received && <span class={(received.statusCode ?? 0) >= 400 ? "bad" : undefined}>{received.statusCode ?? 0}</span>,
+                ],
               ]}
             />
             <h3>Sent</h3>

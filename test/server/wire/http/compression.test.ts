@@ -208,6 +208,7 @@ test("a graph is compressed, and what has a secret in it never is", async () => 
       ...["GetDatasetUploadUris", "StreamDatasetLinks", "OpenShell", "OpenExec", "ListHtmlOutputs"],
       ...["GetContainer", "ListContainers", "RunContainer", "StopContainer"],
       ...["CreateScalingGroup", "DeleteScalingGroup", "GetScalingGroup", "ListScalingGroups"],
+      ...["RestartScalingGroup", "ScaleScalingGroup"],
       ...["CreateSandbox", "GetSandbox", "ListSandboxes", "TerminateSandbox"],
     ].sort(),
   );

@@ -14,8 +14,8 @@ test("resolvers in words", () => {
   expect([SQL, PYTHON].map(inputPaths)).toEqual([["bank.id"], ["user.name", "user.txns", "user.id"]]);
   expect([SQL, { ...PYTHON, untranslated: "line 2: it loops" }, { ...PYTHON, translated: { "user.a": {} } }].map(translationText)).toEqual([
     "",
-    "runs in Python: line 2: it loops",
-    "computed without Python",
+    "in Python: line 2: it loops",
+    "without Python",
   ]);
   expect(resultText({ outputShape: "OUTPUT_SHAPE_ROWS", outputs: ["user.id"] })).toBe("rows of user");
   expect(resultText({ outputShape: "OUTPUT_SHAPE_RELATION", relation: "user.txns" })).toBe("the rows of user.txns");
