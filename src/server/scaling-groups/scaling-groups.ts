@@ -350,9 +350,8 @@ function newGeneration(): string {
 function stateElsewhere({ content }: Group, replicas: readonly StoredContainer[], node: string, isNodeGone: boolean): GroupState {
   if (isNodeGone)
     return {
-      ...{ status: "failed", ready: 0, wanted: content.bounds.minReplicas },
+      ...{ status: "failed", ready: 0, readyIds: undefined, wanted: content.bounds.minReplicas },
       message: `Its node, ${content.node}, does not run: nothing answers for it until that starts again, or it is deleted and made anew.`,
-      readyIds: undefined,
     };
   const ready = replicas.filter(({ status }) => status === "running").length;
   const { minReplicas } = content.bounds;
