@@ -46,6 +46,8 @@ interface RouteSeries {
 /** The status of requests whose clients left. */
 const CLIENT_LEFT = 499;
 const SWITCHED = 101;
+/** The status of gRPC for what is none of the others. */
+const UNKNOWN = "2";
 
 /** A request that has just come. */
 export function seenRequest(method: string, target: string, fields: readonly HeadField[]): SeenRequest {
@@ -84,10 +86,11 @@ export function createGatewayMeter(parts: {
   return {
     answered(seen) {
       if (!metrics.isOn) return;
-      const { bytes, clientId, grpcStatus = "0", method, path, replica, route, trace } = seen;
+      const { bytes, clientId, method, path, replica, route, trace } = seen;
+      const grpcStatus = knownStatus(seen.grpcStatus);
       const ms = performance.now() - seen.began;
       const status = seen.status || CLIENT_LEFT;
-      const isFailed = status >= 500 || (grpcStatus !== "0" && grpcStatus !== "");
+      const isFailed = status >= 500 || grpcStatus !== "0";
       // How long a WebSocket stays open is no latency.
       if (route) count(route, grpcStatus === "0" ? String(status) : `grpc ${grpcStatus}`, status === SWITCHED ? undefined : ms / 1_000);
       logRecorder.record({
@@ -106,4 +109,10 @@ export function createGatewayMeter(parts: {
       });
     },
   };
+}
+
+/** A status of gRPC, of which there are 17: what a replica says besides is one of no meaning. */
+function knownStatus(given: string | undefined): string {
+  if (given === undefined || given === "") return "0";
+  return /^(?:\d|1[0-6])$/.test(given) ? given : UNKNOWN;
 }

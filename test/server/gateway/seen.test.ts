@@ -8,9 +8,13 @@ import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { LogService } from "../../../gen/svc/v1/log_pb.ts";
 import { MetricService } from "../../../gen/svc/v1/metric_pb.ts";
 import { ScalingGroupService } from "../../../gen/svc/v1/scaling_group_pb.ts";
+import { createGatewayMeter, seenRequest } from "../../../src/server/gateway/gateway-meter.ts";
+import type { Route } from "../../../src/server/gateway/route.ts";
+import { createMetricRecorder } from "../../../src/server/metrics/recorder.ts";
+import type { NewRecord } from "../../../src/server/stores/logs/store.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { lacksProgram } from "../../harness/needs.ts";
-import { TempFolder, TestServer } from "../../harness/running-server.ts";
+import { TempFolder, TestClock, TestServer } from "../../harness/running-server.ts";
 import { tokenOf } from "../approvals/persons.ts";
 import { RawServer, TestGateway } from "./gateway-harness.ts";
 
@@ -62,6 +66,26 @@ test("a request is seen with its route, replica, status and size, and with nothi
   await leaving;
   await eventually(() => gateway.seen.length === 7, "its end");
   expect(gateway.seen[6]?.status).toBe(0);
+});
+
+test("whatever a replica says of a call of gRPC, its route has few series", () => {
+  const clock = new TestClock();
+  const log = { debug() {}, info() {}, warning() {}, error() {}, enabled: () => true };
+  const metrics = createMetricRecorder({ store: () => Promise.reject(new Error("none")), clock, log });
+  const records: NewRecord[] = [];
+  const meter = createGatewayMeter({ metrics, logRecorder: { record: (one) => records.push(one) }, clock });
+  const route = { label: "calls", environmentId: "env", kind: "group", name: "calls" } as Route;
+  for (const grpcStatus of ["0", "5", "16", "17", "made up", "x".repeat(10_000), ""])
+    meter.answered({ ...seenRequest("POST", "/calls/x", []), route, status: 200, grpcStatus });
+  const series = metrics.series({ environmentId: "env", metric: "gateway.count" });
+  metrics.end();
+  expect(series.map(({ labels, current }) => [labels.status, current.sum])).toEqual([
+    ["200", 2],
+    ["grpc 5", 1],
+    ["grpc 16", 1],
+    ["grpc 2", 3],
+  ]);
+  expect(records.map(({ attributes }) => attributes?.grpc_status)).toEqual([undefined, "5", "16", "2", "2", "2", undefined]);
 });
 
 test.skipIf(process.platform !== "linux" || lacksProgram("busybox"))(
