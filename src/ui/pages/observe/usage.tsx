@@ -15,18 +15,23 @@ import { FIGURES, type FigureName, sumsBy } from "./usage-sums.ts";
 const NAMES = Object.keys(FIGURES) as readonly FigureName[];
 
 const COLUMNS: readonly Column<UsageJson>[] = [
-  { name: "date", title: "Date", width: "7rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
-  { name: "label", title: "For", width: "8rem", cell: ({ label = "" }) => escapeControls(label), sort: ({ label = "" }) => label },
+  { name: "date", title: "Date", width: "6.5rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
+  { name: "label", title: "For", width: "7.5rem", cell: ({ label = "" }) => escapeControls(label), sort: ({ label = "" }) => label },
   ...NAMES.map((name) => ({
     name,
     title: FIGURES[name].title,
-    // Those with a unit have longer titles.
-    width: FIGURES[name].title.includes(",") ? "9.25rem" : "7rem",
+    width: widthOf(FIGURES[name].title),
     isNumber: true,
     cell: (row: UsageJson) => figureText(FIGURES[name].of(row)),
     sort: FIGURES[name].of,
   })),
 ];
+
+/** The width of a column, all of which fit beside each other: titles with a unit are longer. */
+function widthOf(title: string): string {
+  if (title.includes(",")) return "9.25rem";
+  return title.length > 8 ? "7rem" : "6rem";
+}
 
 /** What is paid for, by day or month, and for whom. */
 export default function Usage() {
