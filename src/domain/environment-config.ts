@@ -231,6 +231,8 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
       throw new ConfigInvalid(`${key}: names no image in which Python is, such as python:3.12-slim`);
     if (image !== "" && !/^\w[\w.:/@+-]*$/.test(image as string))
       throw new ConfigInvalid(`${key}.image: expected an image such as python:3.12-slim`);
+    if ((image as string).startsWith("host:"))
+      throw new ConfigInvalid(`${key}.image: host: is the server's own machine, where workers run without this setting`);
     const bytes = quantityValue(memory as string);
     if (memory !== "" && !(bytes !== undefined && bytes >= LEAST_WORKER_MEMORY))
       throw new ConfigInvalid(`${key}.memory: expected at least 32Mi, such as 512Mi`);

@@ -2,6 +2,7 @@
 
 import { isPortableName } from "../../domain/portable-name.ts";
 import { checkImage } from "../containers/container-spec.ts";
+import { isHostImage } from "../engines/host/host-image.ts";
 import { Failure } from "../failure.ts";
 
 /** A file of this machine that an image gets. */
@@ -48,6 +49,7 @@ export function checkImageSpec({ base, env, files, requirements, workdir }: Imag
     throw new Failure("invalid_argument", what, hint === undefined ? {} : { hint });
   };
   checkImage(base);
+  if (isHostImage(base)) refuse("`host:` means programs of the server's own machine, and nothing is made of it.", "Name an image.");
   if (workdir !== "" && (!FOLDER.test(workdir) || workdir.length > MAX_PATH || /\/\.\.?(?=\/|$)/.test(workdir)))
     refuse(
       `${JSON.stringify(workdir.slice(0, 200))} is no working folder of an image.`,

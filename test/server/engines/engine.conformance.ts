@@ -241,11 +241,11 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
       "its first process is sent signals, in the folder that it was given",
       async () => {
         const trapping = shell("trap 'pwd; exit 4' USR1; echo ready; while :; do sleep 1 & wait $!; done");
-        await withContainer({ ...trapping, workdir: "/bin" }, async (id) => {
+        await withContainer({ ...trapping, workdir: "/proc" }, async (id) => {
           await eventually(async () => (await first(engine.output(id, 0, signal)))?.line === "ready", "its first line");
           await engine.signal(id, "SIGUSR1");
           await engine.waitForEnd(id, signal);
-          expect([(await engine.inspect(id))?.exitCode, (await lines(id)).at(-1)?.line]).toEqual([4, "/bin"]);
+          expect([(await engine.inspect(id))?.exitCode, (await lines(id)).at(-1)?.line]).toEqual([4, "/proc"]);
           await engine.signal(id, "SIGUSR1");
         });
       },
@@ -299,7 +299,7 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
         expect(await refusal(engine.fetchImage(under.image, signal))).toMatchObject(words);
         expect(await refusal(engine.commit("none", "a:b", signal))).toMatchObject(words);
       });
-    describe.if(keeps("images"))("an image", () => {
+    (keeps("images") ? describe : () => undefined)("an image", () => {
       const tag = (): string => `localhost/svc-test/built:${crypto.randomUUID()}`;
       const built = async (dockerfile: string, more: Partial<NewImage> = {}): Promise<readonly string[]> => {
         const said: string[] = [];

@@ -47,7 +47,7 @@ test("the files that were sent are there while the image is built, and not after
 
 test.each([
   [{ base: "" }, "is no image"],
-  [{ base: "host:" }, "container engine alone"],
+  [{ base: "host:" }, "nothing is made of it"],
   [{ packages: ["-r /etc/passwd"] }, "is no package of an image"],
   [{ packages: ["a\n--index-url=http://x"] }, "is no package of an image"],
   [{ packages: ["a;${PIP_INDEX_URL}"] }, "is no package of an image"],
