@@ -1,6 +1,6 @@
 /** Containers and clusters of a server whose engine is a fake of a Kubernetes cluster. */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ClusterService } from "../../../gen/svc/v1/cluster_pb.ts";
@@ -9,102 +9,105 @@ import { SandboxService } from "../../../gen/svc/v1/sandbox_pb.ts";
 import { VolumeService } from "../../../gen/svc/v1/volume_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { ended, FakeKubernetes } from "../../harness/fake-kubernetes.ts";
+import { lacksProgram } from "../../harness/needs.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 
-const folder = new TempFolder();
-let fake: FakeKubernetes;
-let server: TestServer;
+describe.skipIf(lacksProgram("openssl"))("a server in a cluster", () => {
+  const folder = new TempFolder();
+  let fake: FakeKubernetes;
+  let server: TestServer;
 
-const start = async (credentials?: TestServer["credentials"]): Promise<TestServer> =>
-  TestServer.start(folder.path, {
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder.path,
-      KUBECONFIG: join(folder.path, "kubeconfig"),
-      SVC_CONTAINER_ENGINE: "kubernetes:fake",
-    },
-    ...(credentials && { credentials }),
+  const start = async (credentials?: TestServer["credentials"]): Promise<TestServer> =>
+    TestServer.start(folder.path, {
+      env: {
+        PATH: process.env.PATH,
+        HOME: folder.path,
+        KUBECONFIG: join(folder.path, "kubeconfig"),
+        SVC_CONTAINER_ENGINE: "kubernetes:fake",
+      },
+      ...(credentials && { credentials }),
+    });
+  beforeAll(async () => {
+    fake = new FakeKubernetes();
+    writeFileSync(join(folder.path, "kubeconfig"), fake.kubeconfig());
+    server = await start();
   });
-beforeAll(async () => {
-  fake = new FakeKubernetes();
-  writeFileSync(join(folder.path, "kubeconfig"), fake.kubeconfig());
-  server = await start();
-});
-afterAll(async () => {
-  await server?.[Symbol.asyncDispose]();
-  fake?.[Symbol.dispose]();
-  folder[Symbol.dispose]();
-});
-
-const refusal = (call: Promise<unknown>): Promise<string> =>
-  call.then(
-    () => "",
-    (error: Error) => error.message,
-  );
-const containers = () => server.client(ContainerService);
-const run = async (name: string) => {
-  const { container } = await containers().runContainer({ name, spec: { image: "img:1" } });
-  if (!container) throw new Error("no container");
-  return container;
-};
-
-test("a container runs as a pod of the cluster, is found again by another server, and leaves nothing when it ends", async () => {
-  const { id, cluster, status } = await run("one");
-  const [pod = ""] = fake.names("pods");
-  expect([status, cluster]).toEqual([ContainerStatus.RUNNING, expect.stringMatching(/^clstr_[0-9a-f]{16}$/)]);
-  expect(fake.pod(pod).metadata.labels).toMatchObject({ "svc.id": id, "svc.kind": "container", "app.kubernetes.io/managed-by": "svc" });
-  const { credentials } = server;
-  await server[Symbol.asyncDispose]();
-  server = await start(credentials);
-  const get = async () => (await containers().getContainer({ container: "one" })).container;
-  expect((await get())?.status).toBe(ContainerStatus.RUNNING);
-  await eventually(() => fake.watchers === 1, "that it is followed again");
-  fake.become(pod, ended(3));
-  await eventually(async () => (await containers().getContainer({ container: id })).container?.exitCode === 3, "its end");
-  await eventually(() => fake.names("pods").length === 0, "the end of its pod");
-});
-
-test("its cluster is shown beside the platform's own, with its nodes, pods and events", async () => {
-  const clusters = server.client(ClusterService);
-  const listed = (await clusters.listClusters({})).clusters;
-  expect(listed.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["local local", "kubernetes fake"]);
-  const id = listed[1]?.id ?? "";
-  const { cluster } = await clusters.getCluster({ id });
-  expect(cluster?.nodes).toMatchObject([{ host: "machine-1", version: "v1.34.0-fake", machine: { platform: "linux-amd64", cpus: 8 } }]);
-  const { checks } = await clusters.testCluster({ id });
-  expect([checks.length > 10, checks.filter(({ ok }) => !ok)]).toEqual([true, []]);
-  expect(await refusal(clusters.getCluster({ id: "clstr_none" }))).toContain("There is no cluster 'clstr_none'");
-  expect(await refusal(containers().runContainer({ spec: { image: "i" }, cluster: "clstr_local" }))).toContain(
-    "There is no cluster 'clstr_local'",
-  );
-
-  const { id: container } = await run("two");
-  const pod = (await clusters.listPods({})).pods.find(({ name }) => name === "two");
-  expect(pod).toMatchObject({ kind: "container", node: "machine-1", status: "Running" });
-  const [name = ""] = fake.names("pods");
-  fake.change("events", {
-    metadata: { name: "e1" },
-    involvedObject: { name },
-    ...{ type: "Warning", reason: "Unhealthy", message: "a word of the kubelet", lastTimestamp: "2020-01-02T03:04:05Z" },
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+    fake?.[Symbol.dispose]();
+    folder[Symbol.dispose]();
   });
-  const { events } = await clusters.listEvents({ pods: ["two"] });
-  expect(events.map(({ object, reason }) => `${object} ${reason}`)).toEqual(["pod/two Started", "pod/two Unhealthy"]);
-  expect((await clusters.listEvents({ pods: ["two"], limit: 1, offset: 1 })).events.map(({ message }) => message)).toEqual([
-    "a word of the kubelet",
-  ]);
-  const ofServer = (await clusters.listEvents({ namespaces: ["server"] })).events;
-  expect(ofServer.filter(({ object }) => object === "pod/two")).toEqual([]);
-  await containers().stopContainer({ container });
-  expect([fake.names("pods"), (await clusters.listPods({})).pods.some(({ name: one }) => one === "two")]).toEqual([[], false]);
-});
 
-test("what the cluster cannot keep is refused in words", async () => {
-  expect(await refusal(server.client(SandboxService).createSandbox({ image: "i" }))).toContain(
-    "cannot promise a container without a network",
-  );
-  await server.client(VolumeService).createVolume({ name: "kept" });
-  const spec = { image: "i", volumes: [{ volume: "kept", path: "/kept" }] };
-  expect(await refusal(containers().runContainer({ spec }))).toContain("A volume is a folder of this server's machine");
-  expect(await refusal(containers().runContainer({ spec: { image: "i", kernelPolicy: "restricted" } }))).toContain("a kernel of its own");
-  expect(fake.names("pods")).toEqual([]);
+  const refusal = (call: Promise<unknown>): Promise<string> =>
+    call.then(
+      () => "",
+      (error: Error) => error.message,
+    );
+  const containers = () => server.client(ContainerService);
+  const run = async (name: string) => {
+    const { container } = await containers().runContainer({ name, spec: { image: "img:1" } });
+    if (!container) throw new Error("no container");
+    return container;
+  };
+
+  test("a container runs as a pod of the cluster, is found again by another server, and leaves nothing when it ends", async () => {
+    const { id, cluster, status } = await run("one");
+    const [pod = ""] = fake.names("pods");
+    expect([status, cluster]).toEqual([ContainerStatus.RUNNING, expect.stringMatching(/^clstr_[0-9a-f]{16}$/)]);
+    expect(fake.pod(pod).metadata.labels).toMatchObject({ "svc.id": id, "svc.kind": "container", "app.kubernetes.io/managed-by": "svc" });
+    const { credentials } = server;
+    await server[Symbol.asyncDispose]();
+    server = await start(credentials);
+    const get = async () => (await containers().getContainer({ container: "one" })).container;
+    expect((await get())?.status).toBe(ContainerStatus.RUNNING);
+    await eventually(() => fake.watchers === 1, "that it is followed again");
+    fake.become(pod, ended(3));
+    await eventually(async () => (await containers().getContainer({ container: id })).container?.exitCode === 3, "its end");
+    await eventually(() => fake.names("pods").length === 0, "the end of its pod");
+  });
+
+  test("its cluster is shown beside the platform's own, with its nodes, pods and events", async () => {
+    const clusters = server.client(ClusterService);
+    const listed = (await clusters.listClusters({})).clusters;
+    expect(listed.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["local local", "kubernetes fake"]);
+    const id = listed[1]?.id ?? "";
+    const { cluster } = await clusters.getCluster({ id });
+    expect(cluster?.nodes).toMatchObject([{ host: "machine-1", version: "v1.34.0-fake", machine: { platform: "linux-amd64", cpus: 8 } }]);
+    const { checks } = await clusters.testCluster({ id });
+    expect([checks.length > 10, checks.filter(({ ok }) => !ok)]).toEqual([true, []]);
+    expect(await refusal(clusters.getCluster({ id: "clstr_none" }))).toContain("There is no cluster 'clstr_none'");
+    expect(await refusal(containers().runContainer({ spec: { image: "i" }, cluster: "clstr_local" }))).toContain(
+      "There is no cluster 'clstr_local'",
+    );
+
+    const { id: container } = await run("two");
+    const pod = (await clusters.listPods({})).pods.find(({ name }) => name === "two");
+    expect(pod).toMatchObject({ kind: "container", node: "machine-1", status: "Running" });
+    const [name = ""] = fake.names("pods");
+    fake.change("events", {
+      metadata: { name: "e1" },
+      involvedObject: { name },
+      ...{ type: "Warning", reason: "Unhealthy", message: "a word of the kubelet", lastTimestamp: "2020-01-02T03:04:05Z" },
+    });
+    const { events } = await clusters.listEvents({ pods: ["two"] });
+    expect(events.map(({ object, reason }) => `${object} ${reason}`)).toEqual(["pod/two Started", "pod/two Unhealthy"]);
+    expect((await clusters.listEvents({ pods: ["two"], limit: 1, offset: 1 })).events.map(({ message }) => message)).toEqual([
+      "a word of the kubelet",
+    ]);
+    const ofServer = (await clusters.listEvents({ namespaces: ["server"] })).events;
+    expect(ofServer.filter(({ object }) => object === "pod/two")).toEqual([]);
+    await containers().stopContainer({ container });
+    expect([fake.names("pods"), (await clusters.listPods({})).pods.some(({ name: one }) => one === "two")]).toEqual([[], false]);
+  });
+
+  test("what the cluster cannot keep is refused in words", async () => {
+    expect(await refusal(server.client(SandboxService).createSandbox({ image: "i" }))).toContain(
+      "cannot promise a container without a network",
+    );
+    await server.client(VolumeService).createVolume({ name: "kept" });
+    const spec = { image: "i", volumes: [{ volume: "kept", path: "/kept" }] };
+    expect(await refusal(containers().runContainer({ spec }))).toContain("A volume is a folder of this server's machine");
+    expect(await refusal(containers().runContainer({ spec: { image: "i", kernelPolicy: "restricted" } }))).toContain("a kernel of its own");
+    expect(fake.names("pods")).toEqual([]);
+  });
 });
