@@ -9,8 +9,13 @@ export class OutputLines {
   #begun = "";
 
   /** The lines that end in a piece. */
-  *read(bytes: Uint8Array): Iterable<string> {
-    const [first = "", ...others] = this.#decoder.decode(bytes, { stream: true }).split("\n");
+  read(bytes: Uint8Array): Iterable<string> {
+    return this.take(this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  /** The lines that end in a piece of text. */
+  *take(text: string): Iterable<string> {
+    const [first = "", ...others] = text.split("\n");
     this.#begun += first.slice(0, MAX_LINE - this.#begun.length);
     for (const next of others) {
       yield this.#begun.replace(/\r$/, "");

@@ -4,12 +4,11 @@ import { isJsonObject, type JsonObject } from "../../../domain/json-value.ts";
 import { TAR_END, tarEntry } from "../../../domain/tar/writer.ts";
 import { Failure } from "../../failure.ts";
 import type { ContainerEngine, EngineImage, NewImage } from "../container-engine.ts";
+import { OutputLines } from "../output-lines.ts";
 import { type DockerApi, unlessGone, wordsOf } from "./docker-api.ts";
 
 /** Longest fetch of an image. */
 const PULL_MS = 600_000;
-/** Longest line of a build's log; what is longer is cut. */
-const MAX_LINE = 16_384;
 /** Most characters of one event of a build. */
 const MAX_EVENT = 4 * 1024 * 1024;
 /** Name of the Dockerfile in the context that is sent. */
@@ -120,14 +119,10 @@ function contextOf({ context, dockerfile }: NewImage): ReadableStream<Uint8Array
 async function follow(response: Response, onLine: (line: string) => void): Promise<void> {
   let said = "";
   let fault: string | undefined;
-  let begun = "";
+  const output = new OutputLines();
   const say = (text: string): void => {
-    const [first = "", ...others] = text.split("\n");
-    begun += first.slice(0, MAX_LINE - begun.length);
-    for (const next of others) {
-      onLine(begun.replace(/\r$/, "").replace(/^.*\r/, ""));
-      begun = next.slice(0, MAX_LINE);
-    }
+    // Of a line that is written over, its last state counts.
+    for (const line of output.take(text)) onLine(line.replace(/^.*\r/, ""));
   };
   const take = (line: string): void => {
     if (line.trim() === "") return;
@@ -143,7 +138,7 @@ async function follow(response: Response, onLine: (line: string) => void): Promi
     for (const line of lines) take(line);
   }
   take(said);
-  if (begun !== "") onLine(begun);
+  if (output.rest() !== "") onLine(output.rest());
   if (fault !== undefined)
     throw new Failure("invalid_argument", `The container engine could not build the image: ${wordsOf(fault) || "it does not say why"}.`);
 }

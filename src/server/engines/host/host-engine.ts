@@ -14,6 +14,7 @@ import { newId } from "../../identifier.ts";
 import { type RunningProgram, startShellProcess } from "../../shells/shell-process.ts";
 import { ownProgram } from "../../thread/own-program.ts";
 import type { ContainerEngine, EngineContainer, NewContainer, NewExec } from "../container-engine.ts";
+import { MARK } from "../exec-mark.ts";
 import {
   type HostOrder,
   type HostState,
@@ -33,8 +34,6 @@ import { HOST_MARK, SUPERVISOR_VERB, type Supervised, type SupervisorAnswer } fr
 
 const LOOPBACK = "127.0.0.1";
 const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin";
-/** The variable by which the processes of a command are found. */
-const EXEC_MARK = "SVC_EXEC";
 /** What a command that is not there says, and its exit code, as in a container. */
 const RUN = 'exec "$@"';
 /** Milliseconds between two looks at a program: at first, and after a while. */
@@ -318,12 +317,12 @@ function startExec({ argv, env, workdir, ...streams }: NewExec, folder: string, 
     ...streams,
     argv: ["/bin/sh", "-c", RUN, "sh", ...argv],
     cwd: workdir || folder,
-    env: { ...own, ...env, [EXEC_MARK]: mark },
+    env: { ...own, ...env, [MARK]: mark },
   });
   return {
     ...process,
     async kill() {
-      killMarked(EXEC_MARK, mark);
+      killMarked(MARK, mark);
       await process.kill();
     },
   };
