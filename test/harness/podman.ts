@@ -62,6 +62,8 @@ export async function startPodman(): Promise<TestPodman> {
     if (exitCode !== 0) throw new Error(`podman ${words.join(" ")}: exit ${exitCode}\n${stderr}`);
     return stdout.toString();
   };
+  const succeeds = (...words: readonly string[]): boolean =>
+    Bun.spawnSync(["podman", ...flags, ...words], { env, cwd: root, stdout: "ignore", stderr: "ignore" }).success;
   let service: Bun.Subprocess | undefined;
   const startService = async (): Promise<void> => {
     rmSync(socket, { force: true });
@@ -101,9 +103,11 @@ export async function startPodman(): Promise<TestPodman> {
       const left = containers();
       await stopService();
       if (left.length > 0) podman("rm", "--all", "--force", "--time=0");
-      podman("system", "reset", "--force");
-      rmSync(root, { recursive: true, force: true });
+      // Processes that outlive their containers for a while may write into what is being removed.
+      const [reset] = await Promise.allSettled([eventually(() => succeeds("system", "reset", "--force"), "a reset of Podman")]);
       if (left.length > 0) throw new Error(`containers were left behind: ${left.join(", ")}`);
+      if (reset.status === "rejected") throw reset.reason;
+      rmSync(root, { recursive: true, force: true });
     },
   };
 }
