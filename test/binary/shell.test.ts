@@ -155,7 +155,8 @@ describe.skipIf(NO_TMUX)("in a terminal multiplexer", () => {
     mux.press("Enter");
     mux.type("echo ready-$((1+1))");
     mux.press("Enter");
-    await mux.until((lines) => lines.includes("ready-2"), "the shell");
+    // What is typed before the shell's prompt comes is answered on the prompt's own line
+    await mux.until((lines) => lines.some((line) => line.endsWith("ready-2")), "the shell");
     expect((await sandbox.svc(["server", "stop"])).exitCode).toBe(0);
     await mux.until((lines) => lines.some((line) => line.startsWith("Error: the shell ended: The server stops.")), "the words");
     mux.type("stty -a | grep -o '.icanon'");

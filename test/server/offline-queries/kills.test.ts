@@ -135,15 +135,7 @@ test("of a query that is cancelled at any moment neither a revision nor a file s
     if (!cancelled) expect(ended.status).toBe(OfflineQueryStatus.COMPLETED);
     else {
       expect(ended.status).toBe(OfflineQueryStatus.CANCELED);
-      await eventually(() => objects().every((name) => before.includes(name)), "its files are removed").catch((e) => {
-        console.log(
-          "LEFT",
-          moment,
-          id,
-          objects().filter((n) => !before.includes(n)),
-        );
-        throw e;
-      });
+      await eventually(() => objects().every((name) => before.includes(name)), "its files are removed");
     }
     before.splice(0, before.length, ...objects());
   }

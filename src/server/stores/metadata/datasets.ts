@@ -176,7 +176,8 @@ export interface DatasetStore {
   touch(revisionId: string, now: number): Promise<boolean>;
   /**
    * Completes a revision: it gets its dataset's next number. Returns it as it is when it is
-   * complete already; undefined when it is neither complete nor being written.
+   * complete already; undefined when it is neither complete nor being written, and when the offline
+   * query that writes it has ended without it.
    */
   complete(revisionId: string, columns: readonly StoredColumn[], now: number): Promise<RevisionRecord | undefined>;
   /** Ends a revision that is being written; false when it is not. */

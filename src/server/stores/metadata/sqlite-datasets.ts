@@ -62,6 +62,7 @@ export function datasetQueries(db: Database, writer: Writer): DatasetStore {
     partBytes: integer,
     createdAt: integer,
   });
+  const endedQuery = db.query<object, [string]>("select 1 from offline_query where id = ? and ended_at is not null");
   const count = (sql: string, ...values: string[]): number =>
     db.query<{ n: number }, string[]>(`select count(*) as n ${sql}`).get(...values)?.n ?? 0;
   const shown = (dataset: DatasetRecord): ShownDataset => {
@@ -139,6 +140,7 @@ export function datasetQueries(db: Database, writer: Writer): DatasetStore {
       writer.write(() => {
         const revision = revisions.one("where id = ? and state in ('writing', 'complete')", id);
         if (revision?.state !== "writing") return revision;
+        if (endedQuery.get(revision.originId)) return undefined;
         const dataset = datasets.one("where id = ?", revision.datasetId) as DatasetRecord;
         const number = dataset.lastNumber + 1;
         datasets.update({ lastNumber: number, updatedAt: now }, "where id = $key", { key: dataset.id });

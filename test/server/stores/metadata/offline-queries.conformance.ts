@@ -134,6 +134,17 @@ export function offlineQueriesConformance(driver: Driver<MetadataStore>): void {
       expect(await offlineQueries.query("q2")).toMatchObject({ state: "completed", error: "", isTidy: true });
     });
 
+    test("a revision is not completed after its query has ended without it", async () => {
+      const { datasets, offlineQueries } = store;
+      const made = { environmentId: "env_1", origin: "offline_query", originId: "q1", createdBy: "cli_1", createdAt: 1 } as const;
+      await datasets.begin({ id: "dst_1", name: "training" }, { id: "rev_1", ...made }, { datasets: 9, writing: 9 });
+      await create("q1");
+      await offlineQueries.plan("q1", spine(8));
+      await offlineQueries.end("q1", "canceled");
+      expect(await datasets.complete("rev_1", [], 2)).toBeUndefined();
+      expect(await datasets.fail("rev_1", 3)).toBe(true);
+    });
+
     test("a query ends once, and nothing is written to it then", async () => {
       const { offlineQueries } = store;
       await create("q1");
