@@ -68,6 +68,7 @@ export default defineCommand({
   run(context, input): AsyncIterable<Shown> | Promise<Shown> {
     return context.flags.json ? lastOf(eventsOf(context, input)) : eventsOf(context, input);
   },
+  mayEndAfter: () => false,
   view: textView(asText, asJson),
 });
 
