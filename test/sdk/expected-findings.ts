@@ -1291,5 +1291,10 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "bad value",
     ],
     ['E146 features.py:101:14 ""', "venv is str '': write a name under `venvs` of svc.yaml, such as 'model-1'", "bad value"],
+    [
+      "E195 features.py:111:14 _.age > 18",
+      "when= is _.age > 18, and '_' is the row of an expression: begin with the class, such as User.id == 1",
+      "no condition",
+    ],
   ],
 };

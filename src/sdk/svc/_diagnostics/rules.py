@@ -885,6 +885,11 @@ class BadCondition:
         "decided at once",
     )
     no_condition = Message(code, "when= is {value}: write a condition such as {owner}.{example} == 1", "no condition")
+    not_of_class = Message(
+        code,
+        "when= is {value}, and '_' is the row of an expression: begin with the class, such as {owner}.{example} == 1",
+        "no condition",
+    )
     not_of_row = Message(code, "the condition cannot be tested for a row: {error}", "no condition")
     of_rows = Message(
         code,

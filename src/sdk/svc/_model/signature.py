@@ -19,7 +19,7 @@ from .._surface.names import parse_duration
 from .._surface.options import RESOLVER_CHECKS, check_options
 from .._types.annotations import annotation_text, read_annotation, unreadable
 from .feature_class import FeatureClass
-from .operand import shown
+from .operand import Expression, shown
 from .field import MISSING, WindowField
 from .reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .registry import registry
@@ -177,7 +177,8 @@ class SignatureReader(FrameSignature):
             return self.problem(rules.BadCondition.decided(value=given, owner=name, example=first), "option", "when")
         condition = as_condition(given)
         if condition is None:
-            return self.problem(rules.BadCondition.no_condition(value=shown(given), owner=name, example=first), "option", "when")
+            says = rules.BadCondition.not_of_class if isinstance(given, Expression) else rules.BadCondition.no_condition
+            return self.problem(says(value=shown(given), owner=name, example=first), "option", "when")
         foreign = next((item for item in references_in(condition) if item._svc_root is not owner), None)
         if foreign is not None:
             return self.problem(rules.BadCondition.other_class(reference=repr(foreign), owner=name), "option", "when")
