@@ -4,6 +4,7 @@
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { didYouMean } from "../../domain/closest.ts";
 import { isInEnvironment } from "../../domain/in-environment.ts";
 import { INCREMENTAL_PLACEHOLDER } from "../../domain/sql/statement.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
@@ -253,7 +254,13 @@ function chosenResolver(
   if (wanted !== "") {
     const named = all.filter(({ fqn }) => fqn === wanted || fqn.endsWith(`.${wanted}`));
     const [only] = named;
-    if (!only) throw refused(`there is no resolver '${wanted}'`);
+    if (!only) {
+      const near = didYouMean(
+        wanted,
+        all.map(({ fqn }) => fqn),
+      );
+      throw refused(`there is no resolver '${wanted}'; ${near || "`svc resolvers` shows them"}`);
+    }
     const why = whyNot(index, only, features) ?? whyUnfit(only);
     if (why !== undefined) throw refused(`${only.fqn} cannot give the rows of ${namespace.className}: ${why}`);
     return only;
