@@ -58,7 +58,11 @@ test("files that passed with nothing skipped are listed, and left out of another
   using folder = new TempFolder();
   const list = join(folder.path, "whole");
   const files = ["passing", "skipping", "failing"].map((name) => `test/runner/${name}.ts`);
-  expect(run(`--whole=${list}`, ...files).stdout.split("\n").at(-2)).toBe("3 passed, 1 failed, 1 skipped");
+  expect(
+    run(`--whole=${list}`, ...files)
+      .stdout.split("\n")
+      .at(-2),
+  ).toBe("3 passed, 1 failed, 1 skipped");
   expect(readFileSync(list, "utf8").split("\n")).toEqual(["test/runner/passing.ts"]);
   const { stdout } = run(`--except=${list}`, ...files);
   expect(stdout).toContain(`left out: 1 files that ran whole before, as ${list} says`);
