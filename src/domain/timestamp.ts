@@ -93,8 +93,8 @@ function isPlainUtc(text: string): boolean {
 
 /**
  * Epoch milliseconds, with microseconds as their fraction, of an instant as a flag takes it: ISO
- * 8601, a date, `now`, or relative to now (`24h`, `-24h`, `24h ago`). Undefined for other text. With
- * `requireZone` a time without zone and the relative forms are refused.
+ * 8601, a date, `now`, or relative to now (`24h`, `-24h`, `24h ago`). Undefined for other text.
+ * With `requireZone` a time without zone and the relative forms are refused.
  */
 export function parseTimestamp(text: string, options: { now: number; requireZone?: boolean }): number | undefined {
   const source = text.trim();
@@ -106,7 +106,9 @@ export function parseTimestamp(text: string, options: { now: number; requireZone
   return ago === undefined || ago === Number.POSITIVE_INFINITY ? undefined : options.now - ago;
 }
 
-/** Milliseconds of microseconds; whole ones, rounded down, where a number has no room for a fraction. */
+/**
+ * Milliseconds of microseconds; whole ones, rounded down, where a number has no room for more.
+ */
 function millisOf(micros: bigint): number {
   const number = Number(micros);
   return Number.isSafeInteger(number) ? number / 1000 : Number(wholeMillis(micros));

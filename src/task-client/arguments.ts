@@ -20,8 +20,8 @@ export function argumentsOfTexts(texts: readonly string[]): TaskArgumentsJson {
 }
 
 /**
- * The arguments of a file of JSON lines, one task a line: a list of positional arguments, an object of
- * arguments by name, or `{"args": [...], "kwargs": {...}}`. Throws CliError that names the line.
+ * The arguments of a file of JSON lines, one task a line: a list of positional arguments, an object
+ * of arguments by name, or `{"args": [...], "kwargs": {...}}`. Throws CliError that names the line.
  * @param file name of the file, for messages
  */
 export function argumentsOfLines(text: string, file: string): TaskArgumentsJson[] {

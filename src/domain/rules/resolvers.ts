@@ -348,7 +348,10 @@ export const BAD_CONDITION = rule(
       "decided at once",
     ),
     noCondition: message("when= is {value}: write a condition such as {owner}.{example} == 1", "no condition"),
-    notOfClass: message("when= is {value}, and '_' is the row of an expression: begin with the class, such as {owner}.{example} == 1", "no condition"),
+    notOfClass: message(
+      "when= is {value}, and '_' is the row of an expression: begin with the class, such as {owner}.{example} == 1",
+      "no condition",
+    ),
     notOfRow: message("the condition cannot be tested for a row: {error}", "no condition"),
     ofRows: message(
       "when= is tested for the row that a resolver computes: one that returns a DataFrame finds the rows itself; leave out there what does not count",

@@ -335,7 +335,21 @@ describe("what is asked for", () => {
   test("an evaluation has the same id by its name, and tells its latest scored run and its revision", async () => {
     const { evaluations } = await service().listEvaluations({});
     expect(evaluations.map(({ evaluation }) => evaluation?.name)).toEqual([
-      ...["alone", "astray", "dies", "extremes", "halves", "judged", "many", "mispinned", "nowhere", "pinned", "repeats", "shouts", "waits"],
+      ...[
+        "alone",
+        "astray",
+        "dies",
+        "extremes",
+        "halves",
+        "judged",
+        "many",
+        "mispinned",
+        "nowhere",
+        "pinned",
+        "repeats",
+        "shouts",
+        "waits",
+      ],
     ]);
     const shouts = evaluations.find(({ evaluation }) => evaluation?.name === "shouts");
     expect(shouts?.id).toMatch(/^evl_[0-9a-f]{32}$/);
