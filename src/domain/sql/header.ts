@@ -28,13 +28,15 @@ export const HEADER_KEYS = [
   "total",
   "cron",
   "incremental",
+  "max_staleness",
+  "unique_on",
 ] as const;
 
 /** A key of a header. */
 export type HeaderKey = (typeof HEADER_KEYS)[number];
 
-/** Keys that this version does not support; findings say so rather than that they are unknown. */
-export const UNSUPPORTED_KEYS = ["max_staleness", "unique_on", "partitioned_by"] as const;
+/** The option of Python resolvers that a statement has no rows for (rule 198). */
+const PARTITIONED_BY = "partitioned_by";
 
 const PROSE = new Set(
   "note notes todo fixme hack see nb warning warn example examples usage author date copyright license http https".split(" "),
@@ -178,20 +180,23 @@ function staysOpen(value: string): boolean {
 }
 
 function isEntry(key: string): boolean {
-  if (knownKey(key) || isUnsupported(key)) return true;
+  if (knownKey(key) || isPartitionedBy(key)) return true;
   if (PROSE.has(key.toLowerCase())) return false;
   return key === key.toLowerCase() || closestNames(key, HEADER_KEYS).some((name) => Math.abs(name.length - key.length) <= 1);
 }
 
 function knownKey(key: string): HeaderKey | undefined {
-  const plain = key.toLowerCase().replaceAll("-", "_");
+  const plain = plainKey(key);
   return HEADER_KEYS.find((known) => known === plain);
 }
 
-/** Whether a key belongs to what this version does not support. */
-export function isUnsupported(key: string): boolean {
-  const plain = key.toLowerCase().replaceAll("-", "_");
-  return UNSUPPORTED_KEYS.some((name) => name === plain);
+/** Whether a key is `partitioned_by`, which Python resolvers alone have. */
+export function isPartitionedBy(key: string): boolean {
+  return plainKey(key) === PARTITIONED_BY;
+}
+
+function plainKey(key: string): string {
+  return key.toLowerCase().replaceAll("-", "_");
 }
 
 function moveNode(node: YamlNode, move: (offset: number) => number): YamlNode {
