@@ -5,7 +5,10 @@ import { seeded } from "../../harness/seed.ts";
 
 /** Rows by what they are alike in, and the size of parts; undefined = a row is like no other. */
 const rows = fc.array(
-  fc.record({ one: fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined, freq: 6 }), other: fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined, freq: 2 }) }),
+  fc.record({
+    one: fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined, freq: 6 }),
+    other: fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined, freq: 2 }),
+  }),
   { maxLength: 200 },
 );
 

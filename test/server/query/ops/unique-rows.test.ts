@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { RowCount } from "../../../../gen/svc/v1/graph_pb.ts";
 import type { FeatureValue } from "../../../../src/domain/value.ts";
-import { CallFailed } from "../../../../src/server/query/run/outcome.ts";
 import { QueryRefused } from "../../../../src/server/query/refusal.ts";
+import { CallFailed } from "../../../../src/server/query/run/outcome.ts";
 import { seeded } from "../../../harness/seed.ts";
 import { featureClass, graph, python, type ResolverOptions, sql } from "../graphs.ts";
 import { failureOf, MemorySource, World } from "../worlds.ts";
@@ -38,7 +38,9 @@ function queried(rows: readonly Given[], options: ResolverOptions & { readonly c
   const insert = source.db.prepare("insert into txns values (?, ?, ?, ?)");
   for (const row of rows) insert.run(...OUTPUTS.map((name) => row[name] as never));
   const columns = { "txn.id": "id", "txn.user_id": "user_id", "txn.day": "day", "txn.mail": "mail" };
-  return new World(graph([TXN, USER], [sql("txns", `select id, user_id, day, mail from txns${where}`, columns, options)]), { sources: [source] });
+  return new World(graph([TXN, USER], [sql("txns", `select id, user_id, day, mail from txns${where}`, columns, options)]), {
+    sources: [source],
+  });
 }
 
 const row = (id: number, user: number | null, day: string | null, mail: string | null = null): Given => ({
@@ -83,10 +85,9 @@ describe("two rows of a Python function that are alike", () => {
   });
 
   test("are found as a loop over the rows finds them", async () => {
-    const given = fc.array(
-      fc.tuple(fc.option(fc.integer({ min: 1, max: 4 })), fc.option(fc.constantFrom("mon", "tue", "MON", ""))),
-      { maxLength: 12 },
-    );
+    const given = fc.array(fc.tuple(fc.option(fc.integer({ min: 1, max: 4 })), fc.option(fc.constantFrom("mon", "tue", "MON", ""))), {
+      maxLength: 12,
+    });
     await fc.assert(
       fc.asyncProperty(given, async (pairs) => {
         const rows = pairs.map(([user, day], at) => row(at + 1, user, day));
@@ -112,7 +113,9 @@ describe("two rows of a statement that are alike", () => {
   test("are its error where it is asked by key", async () => {
     const one = queried(TWICE, { uniqueOn: ["txn.user_id"] });
     const twice = await one.ask({ "user.id": 7 }, ["user.txns"]);
-    expect(failureOf(twice, "user.txns").message).toBe("txns: rows 1 and 2 have the same txn.user_id (7), and unique_on says that no two rows do");
+    expect(failureOf(twice, "user.txns").message).toBe(
+      "txns: rows 1 and 2 have the same txn.user_id (7), and unique_on says that no two rows do",
+    );
     expect((await queried(TWICE, { uniqueOn: ["txn.id"] }).ask({ "user.id": 7 }, ["user.txns"])).fields[0]?.value).toHaveLength(3);
   });
 
@@ -122,7 +125,9 @@ describe("two rows of a statement that are alike", () => {
     // Rows with null in a column of unique_on are not compared: the key alone tells that there are two.
     expect(failureOf(answer, "txn.user_id").message).toContain("2 rows, expected at most one");
     const said = await queried([row(1, 7, "mon"), row(1, 7, "mon")], { uniqueOn: ["txn.day"] }).ask({ "txn.id": 1 }, ["txn.user_id"]);
-    expect(failureOf(said, "txn.user_id").message).toBe('txns: rows 1 and 2 have the same txn.day ("mon"), and unique_on says that no two rows do');
+    expect(failureOf(said, "txn.user_id").message).toBe(
+      'txns: rows 1 and 2 have the same txn.day ("mon"), and unique_on says that no two rows do',
+    );
   });
 
   test("are the error of the arguments that gave them", async () => {
@@ -150,4 +155,3 @@ test("a value tagged pii is not shown", async () => {
   const { message } = failureOf(await made.ask({ "txn.id": 1 }, ["txn.day"]), "txn.day");
   expect(message).toBe("m.txns: rows 1 and 2 have the same txn.mail (pii, not shown), and unique_on says that no two rows do");
 });
-
