@@ -35,6 +35,24 @@ export const HEADER_KEYS = [
 /** A key of a header. */
 export type HeaderKey = (typeof HEADER_KEYS)[number];
 
+/** What each key says, as Markdown for an editor. */
+export const HEADER_MEANINGS: Readonly<Record<HeaderKey, string>> = {
+  resolves: "The feature class whose features the columns fill: `User`.",
+  source: "The data source that the statement reads: its name, or its kind where there is one of it.",
+  type: "`online`, for queries too, or `offline`, for jobs and history alone.",
+  count: "How many rows there are: `one`, `one_or_none` or `all`.",
+  tags: "What a query must carry for the statement to be considered.",
+  environment: "The environments that it exists in; default: all.",
+  owner: "Who answers for it.",
+  timeout: "The longest run of one statement, such as `2s`.",
+  fields: "Columns that fill a feature of another name: `{town: city}`.",
+  total: "`true` = whoever is not among the rows does not exist.",
+  cron: "When it runs by itself: a duration such as `1d`, or a cron expression in UTC.",
+  incremental: "How runs read only what is new: `{mode: row, incremental_column: updated_at}`.",
+  max_staleness: "How old stored values of its columns may be to serve a query, such as `1d`, for features that say nothing themselves.",
+  unique_on: "Columns of which no two rows have the same values, or the resolver fails: `[id, day]`.",
+};
+
 /** The option of Python resolvers that a statement has no rows for (rule 198). */
 const PARTITIONED_BY = "partitioned_by";
 
@@ -185,7 +203,8 @@ function isEntry(key: string): boolean {
   return key === key.toLowerCase() || closestNames(key, HEADER_KEYS).some((name) => Math.abs(name.length - key.length) <= 1);
 }
 
-function knownKey(key: string): HeaderKey | undefined {
+/** The key that a word stands for, in any case; undefined = none. */
+export function knownKey(key: string): HeaderKey | undefined {
   const plain = plainKey(key);
   return HEADER_KEYS.find((known) => known === plain);
 }

@@ -89,9 +89,7 @@ describe("partitioned_by", () => {
     expect(await ran("countries")).toMatchObject({ state: ResolverRunState.SUCCEEDED, rows: BigInt(USERS), error: "" });
     expect(await ran("peers")).toMatchObject({ state: ResolverRunState.SUCCEEDED, rows: BigInt(USERS), failedRows: 0n, error: "" });
     const stored = await storedOnline(server, "user.peers", [1, 2, 3, 6, 9, 12_000]);
-    expect(Object.fromEntries(stored)).toEqual(
-      Object.fromEntries([1, 2, 3, 6, 9, 12_000].map((id) => [id, SIZES.get(countryOf(id))])),
-    );
+    expect(Object.fromEntries(stored)).toEqual(Object.fromEntries([1, 2, 3, 6, 9, 12_000].map((id) => [id, SIZES.get(countryOf(id))])));
   }, 300_000);
 
   test("and in an offline query, whatever its shards", async () => {
@@ -111,9 +109,7 @@ describe("unique_on", () => {
   test("fails a run of a function, and stores nothing", async () => {
     const run = await ran("emails");
     expect(run.state).toBe(ResolverRunState.FAILED);
-    expect(run.error).toContain(
-      'emails: rows 1 and 3 have the same user.email ("a@example.com"), and unique_on says that no two rows do',
-    );
+    expect(run.error).toContain('emails: rows 1 and 3 have the same user.email ("a@example.com"), and unique_on says that no two rows do');
     expect(history(folder.path, "user.email")).toEqual([]);
   }, 300_000);
 
