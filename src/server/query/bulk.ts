@@ -23,7 +23,7 @@ import { type SpanRecorder, toldTrace } from "./answer/spans.ts";
 import { checkStagedRows } from "./answer/stages.ts";
 import type { ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
 import { keyTextOf } from "./ops/key-text.ts";
-import { MOST_PARENTS_TOGETHER, MOST_TOGETHER, Partitions } from "./partitions.ts";
+import { DividedPartitions, MOST_PARENTS_TOGETHER, MOST_TOGETHER, Partitions, tooLarge } from "./partitions.ts";
 import { FIRST_ROW } from "./plan/ids.ts";
 import { partitionedBelow, partitionedOps } from "./plan/partitioned-ops.ts";
 import type { Plan, PlanOp } from "./plan/plan.ts";
@@ -108,6 +108,7 @@ export class BulkRun {
     let named: NamedVersion | undefined;
     const guess = guesses();
     let batches: readonly Batch[] = rangesOf(rows);
+    let isPartitioned = false;
     for (let at = 0; at < batches.length; at++) {
       const planning = this.spans?.open("plan", "plan");
       let prepared = this.#prepared(request, batches[at] as Batch, guess);
@@ -125,8 +126,11 @@ export class BulkRun {
         values: new Array<FeatureValue>(rows).fill(null),
         hits: new Array<boolean>(rows).fill(false),
       }));
-      if (at === 0 && prepared.groups.some(({ plan }) => plan.ops.some(({ gathers }) => gathers))) {
-        batches = await this.#partitioned(prepared.groups, request, rows, context);
+      const gathering = prepared.groups.find(({ plan }) => plan.ops.some(({ gathers }) => gathers))?.plan;
+      if (gathering && (prepared.groups.length > 1 || (at > 0 && !isPartitioned))) throw dividedByForms(gathering);
+      if (gathering && at === 0) {
+        isPartitioned = true;
+        batches = await this.#partitioned(gathering, request, rows, context);
         const [first] = batches;
         if (!first) break;
         prepared = this.#prepared(request, first, guess);
@@ -176,8 +180,7 @@ export class BulkRun {
    * The batches of rows of which a resolver is partitioned: whole partitions. Those that are too
    * large fail. Throws DividedPartitions where they would be divided all the same.
    */
-  async #partitioned(groups: readonly RowGroup[], request: QueryRequest, rows: number, context: QueryContext): Promise<Batch[]> {
-    const [{ plan }] = groups as [RowGroup];
+  async #partitioned(plan: Plan, request: QueryRequest, rows: number, context: QueryContext): Promise<Batch[]> {
     const below = partitionedBelow(plan);
     const forced = request.forcedResolver;
     const ops = partitionedOps(plan);
@@ -185,11 +188,6 @@ export class BulkRun {
     const [given, most] = [rows, MOST_PARENTS_TOGETHER].map((count) => count.toLocaleString("en"));
     if (this.isPart && other)
       throw new DividedPartitions(other, `${forced} is computed for a part of its rows at a time: store what the first one gives before`);
-    if (groups.length > 1)
-      throw new DividedPartitions(
-        below ?? (ops[0] as PlanOp),
-        "the rows of this query are given in different forms: give each the same features",
-      );
     if (below && rows > MOST_PARENTS_TOGETHER)
       throw new DividedPartitions(
         below,
@@ -200,7 +198,7 @@ export class BulkRun {
     return partitions.parts(BATCH_ROWS).flatMap((part): Batch[] => {
       if (part.length <= MOST_TOGETHER) return [{ from: 0, to: part.length, rows: part }];
       const [{ frame, resolver }] = ops as [PlanOp];
-      const message = tooLarge(resolver as PlanOp["resolver"] & object, part.length);
+      const message = tooLarge(resolver as ResolverInfo, part.length);
       const { path } = plan.frame(frame);
       for (const row of part)
         this.#failures.push({
@@ -321,19 +319,10 @@ function pickedColumn(column: BulkInput, rows: readonly number[]): BulkInput {
   return { name: column.name, length: rows.length, at: (position) => column.at(column.length === 1 ? 0 : (rows[position] as number)) };
 }
 
-/** The refusal of a query that would divide the partitions of a resolver. */
-export class DividedPartitions extends QueryRefused {
-  constructor({ resolver }: PlanOp, why: string) {
-    const columns = resolver?.partitionedBy.map(({ fqn }) => fqn).join(" and ");
-    super([refusal(ErrorCode.INVALID_QUERY, `${resolver?.fqn} is given all rows with the same ${columns} in one call, and ${why}`)]);
-  }
-}
-
-/** Why a partition is not computed. */
-export function tooLarge({ fqn, partitionedBy }: ResolverInfo, rows: number): string {
-  const [given, most] = [rows, MOST_TOGETHER].map((count) => count.toLocaleString("en"));
-  const columns = partitionedBy.map((feature) => feature.fqn).join(" and ");
-  return `${fqn} is given all rows with the same ${columns} in one call, and ${given} rows have: at most ${most} can; partition it by more columns`;
+/** The refusal of rows of which the same features are not given, so that they have several plans. */
+function dividedByForms(plan: Plan): DividedPartitions {
+  const op = partitionedBelow(plan) ?? (partitionedOps(plan)[0] as PlanOp);
+  return new DividedPartitions(op, "the rows of this query are given in different forms: give each the same features");
 }
 
 /** A group as it is, or in smaller parts when its rows have child rows and no partitions. */

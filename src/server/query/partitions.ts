@@ -3,6 +3,11 @@
  * is partitioned by (`partitioned_by`) are computed together.
  */
 
+import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import type { ResolverInfo } from "./graph/index-types.ts";
+import type { PlanOp } from "./plan/plan.ts";
+import { QueryRefused, refusal } from "./refusal.ts";
+
 /** Most rows that are computed together because they belong together. */
 export const MOST_TOGETHER = 100_000;
 /** The same of rows that may have any number of child rows each. */
@@ -72,4 +77,19 @@ export class Partitions {
     }
     return root;
   }
+}
+
+/** The refusal of a query that would divide the partitions of a resolver. */
+export class DividedPartitions extends QueryRefused {
+  constructor({ resolver }: PlanOp, why: string) {
+    const columns = resolver?.partitionedBy.map(({ fqn }) => fqn).join(" and ");
+    super([refusal(ErrorCode.INVALID_QUERY, `${resolver?.fqn} is given all rows with the same ${columns} in one call, and ${why}`)]);
+  }
+}
+
+/** Why a partition is not computed. */
+export function tooLarge({ fqn, partitionedBy }: ResolverInfo, rows: number): string {
+  const [given, most] = [rows, MOST_TOGETHER].map((count) => count.toLocaleString("en"));
+  const columns = partitionedBy.map((feature) => feature.fqn).join(" and ");
+  return `${fqn} is given all rows with the same ${columns} in one call, and ${given} rows have: at most ${most} can; partition it by more columns`;
 }

@@ -49,8 +49,8 @@ def online(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
-    unique_on: Union[Any, Sequence[Any]] = None,
-    partitioned_by: Union[Any, Sequence[Any]] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
     max_staleness: Union[str, timedelta, None] = None,
 ) -> Callable[[F], F]: ...
 
@@ -70,8 +70,8 @@ def online(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
-    unique_on: Union[Any, Sequence[Any]] = None,
-    partitioned_by: Union[Any, Sequence[Any]] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
     max_staleness: Union[str, timedelta, None] = None,
     **others: NoReturn,
 ) -> Any:
@@ -143,8 +143,8 @@ def offline(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
-    unique_on: Union[Any, Sequence[Any]] = None,
-    partitioned_by: Union[Any, Sequence[Any]] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
     max_staleness: Union[str, timedelta, None] = None,
 ) -> Callable[[F], F]: ...
 
@@ -164,8 +164,8 @@ def offline(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
-    unique_on: Union[Any, Sequence[Any]] = None,
-    partitioned_by: Union[Any, Sequence[Any]] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
     max_staleness: Union[str, timedelta, None] = None,
     **others: NoReturn,
 ) -> Any:

@@ -165,9 +165,9 @@ export interface SpineRun {
   /** The resolver for which all rows are computed together, and how many; undefined = none is. */
   readonly together: TogetherRows | undefined;
   /**
-   * Computes rows; more than `CHUNK_ROWS` at once cost memory, and `together` are computed at once,
-   * all of them. Rejects when the signal is aborted,
-   * or the samples cannot be had; failures of values are in the answer.
+   * Computes rows; more than `CHUNK_ROWS` at once cost memory, and of `together` all rows come at
+   * once. Rejects when the signal is aborted, or the samples cannot be had; failures of values are
+   * in the answer.
    */
   compute(rows: SpineRows, access: SpineAccess): Promise<ComputedSpine>;
 }

@@ -16,6 +16,7 @@ const USER = featureClass("user", {
   code: "int",
   country: { type: "str?", stale: "1h" },
   rank: "int",
+  score: "int",
   home_id: { type: "int", stale: "1h" },
   home: { to: "home", on: [["home_id", "id"]] },
   kids: { many: "kid", on: [["id", "parent"]] },
@@ -58,6 +59,7 @@ function world(options: { readonly slow?: boolean } = {}): World {
       TABLES.kid,
       python("m.country", ["user.code"], ["user.country"]),
       python("m.home", ["user.code"], ["user.home_id"]),
+      python("m.score", ["user.rank"], ["user.score"]),
       python("m.town", ["home.id"], ["home.town"]),
       python("m.kids", ["user.id"], ["kid.id", "kid.school"], { relation: "user.kids" }),
     ],
@@ -70,6 +72,7 @@ function world(options: { readonly slow?: boolean } = {}): World {
       "m.size": counted("home.id", "home.town", "home.size"),
       "m.mates": counted("kid.id", "kid.school", "kid.mates"),
       "m.country": ([code]) => `c${Number(code) % 5}`,
+      "m.score": ([rank]) => rank as FeatureValue,
       "m.home": ([code]) => code as FeatureValue,
       "m.town": ([id]) => `t${Number(id) % 3}`,
       "m.kids": ([id]) => [{ "kid.id": Number(id) * 10, "kid.school": `s${Number(id) % 2}` }],
@@ -220,6 +223,35 @@ describe("a query of more rows than run together", () => {
       "m.mates is given all rows with the same kid.school in one call, and this query asks for those of 25,000 rows, of which at most 10,000 are computed together: ask for fewer",
     );
   });
+});
+
+test("rows of which not the same is given are refused, because they have several plans", async () => {
+  const homes = [{ id: 1, town: "a" }, { id: 2 }];
+  const ask = (given: readonly object[]) => bulk(world(), { "user.id": [1, 2], "user.home": given }, ["user.home.size"]);
+  const refused = await ask(homes).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(QueryRefused);
+  expect((refused as Error).message).toBe(
+    "m.size is given all rows with the same home.town in one call, and the rows of this query are given in different forms: give each the same features",
+  );
+  const answer = await ask(homes.map((home) => ({ ...home, town: "a" })));
+  expect(column(answer, "user.home.size")).toEqual([2, 2]);
+});
+
+test("a run of another resolver is refused where its parts would divide partitions", async () => {
+  const one = world();
+  const signal = new AbortController().signal;
+  const into = { online: false, offline: false };
+  const run = one.engine.runResolver(one.deployment, { resolver: "m.score", now: one.now, into, signal } as never);
+  const [rank] = run.inputs;
+  if (!rank) throw new Error("the run has no input");
+  const rows = { keys: [1, 2], inputs: new Map([[rank, [undefined, undefined]]]) };
+  const refused = await run.compute(rows, true).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(QueryRefused);
+  expect((refused as Error).message).toBe(
+    "m.rank is given all rows with the same user.country in one call, and m.score is computed for a part of its rows at a time: store what the first one gives before",
+  );
+  const known = { keys: [1, 2], inputs: new Map([[rank, [7, 8]]]) };
+  expect(await run.compute(known, true)).toEqual({ rows: 2, failedRows: 0, error: "" });
 });
 
 describe("a run of the resolver by itself", () => {
