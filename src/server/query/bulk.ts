@@ -319,7 +319,7 @@ function pickedColumn(column: BulkInput, rows: readonly number[]): BulkInput {
   return { name: column.name, length: rows.length, at: (position) => column.at(column.length === 1 ? 0 : (rows[position] as number)) };
 }
 
-/** The refusal of rows of which the same features are not given, so that they have several plans. */
+/** The refusal of rows of which not the same features are given, and so have several plans. */
 function dividedByForms(plan: Plan): DividedPartitions {
   const op = partitionedBelow(plan) ?? (partitionedOps(plan)[0] as PlanOp);
   return new DividedPartitions(op, "the rows of this query are given in different forms: give each the same features");
