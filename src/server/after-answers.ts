@@ -7,7 +7,10 @@ export class AfterAnswers {
   /** @param onError told what some work threw; the rest of it is done */
   constructor(private readonly onError: (error: unknown) => void) {}
 
-  /** Has work done, in the order in which it is handed in, before anything else is read from a client. */
+  /**
+   * Has work done, in the order in which it is handed in, before anything else is read from a
+   * client.
+   */
   later(work: () => void): void {
     if (this.#waiting.push(work) === 1) setImmediate(this.#doWaiting);
   }
