@@ -20,8 +20,8 @@ import { type Column, WindowTable } from "../../parts/window-table.tsx";
 
 /** Filters by their names in the address, which are those of the command's flags. */
 const FILTERS = [
-  { name: "client", title: "Client", placeholder: "id or name" },
-  { name: "endpoint", title: "Endpoint", placeholder: "a part of its name" },
+  { name: "client", title: "Client", wraps: true, placeholder: "id or name" },
+  { name: "endpoint", title: "Endpoint", wraps: true, placeholder: "a part of its name" },
   { name: "code", title: "Answer", placeholder: "ok, permission_denied" },
   { name: "address", title: "Address", placeholder: "an address" },
 ] as const;
@@ -53,6 +53,7 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
   {
     name: "about",
     title: "About",
+    wraps: true,
     width: "9.5rem",
     cell: ({ about = {} }) =>
       Object.entries(about)

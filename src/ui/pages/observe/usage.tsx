@@ -16,16 +16,28 @@ const NAMES = Object.keys(FIGURES) as readonly FigureName[];
 
 const COLUMNS: readonly Column<UsageJson>[] = [
   { name: "date", title: "Date", width: "6.5rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
-  { name: "label", title: "For", width: "7.5rem", cell: ({ label = "" }) => escapeControls(label), sort: ({ label = "" }) => label },
+  {
+    name: "label",
+    title: "For",
+    wraps: true,
+    width: "7.5rem",
+    cell: ({ label = "" }) => escapeControls(label),
+    sort: ({ label = "" }) => label,
+  },
   ...NAMES.map((name) => ({
     name,
     title: FIGURES[name].title,
     width: widthOf(FIGURES[name].title),
     isNumber: true,
-    cell: (row: UsageJson) => figureText(FIGURES[name].of(row)),
+    cell: (row: UsageJson) => amountText(FIGURES[name].of(row)),
     sort: FIGURES[name].of,
   })),
 ];
+
+/** A figure to three digits behind the point. */
+function amountText(amount: number): string {
+  return amount > 0 && amount < 0.001 ? "<0.001" : figureText(Number(amount.toFixed(3)));
+}
 
 /** The width of a column, all of which fit beside each other: titles with a unit are longer. */
 function widthOf(title: string): string {
