@@ -180,7 +180,12 @@ function unknownFlag(word: string, table: FlagTable, path: string, args: ArgSpec
     return new UsageError(`unknown flag ${quoted(typed)}${where}; to turn it off write ${positive}=false`, { hint });
   }
   const longOne = typed.startsWith("--") ? [] : forms.filter((name) => name === `-${typed}`);
-  const close = longOne[0] ? `did you mean '${longOne[0]}'?` : didYouMean(typed, forms) || meantBy(typed, table, args);
+  const [argument] = Object.entries(args).filter(([name]) => flagName(name) === typed);
+  const close = longOne[0]
+    ? `did you mean '${longOne[0]}'?`
+    : argument
+      ? `it is an argument, which stands without a flag: ${argument[1].meaning}`
+      : didYouMean(typed, forms) || meantBy(typed, table);
   return new UsageError(`unknown flag ${quoted(typed)}${where}${close && `; ${close}`}`, { hint });
 }
 
@@ -188,19 +193,17 @@ function unknownFlag(word: string, table: FlagTable, path: string, args: ArgSpec
 const MOST_MEANT = 3;
 
 /**
- * What takes the value of a flag with an unknown name: the argument of that name, and the command's
- * flags whose meaning has all words of it. Empty when nothing does.
+ * The flags of a command whose meaning has all words of an unknown flag, with what they take. Empty
+ * when there are none, or too many to mean one.
  */
-function meantBy(typed: string, table: FlagTable, args: ArgSpecs): string {
+function meantBy(typed: string, table: FlagTable): string {
   const wanted = wordsOf(typed);
-  const hasAll = (text: string): boolean => wanted.length > 0 && wanted.every((word) => wordsOf(text).includes(word));
-  const arguments_ = Object.entries(args).filter(([name]) => hasAll(flagName(name)));
-  const flags = [...new Set(table.values())].filter(({ flag, key, local }) => local && !flag.hidden && hasAll(`${key} ${flag.meaning}`));
-  if (arguments_.length + flags.length > MOST_MEANT) return "";
-  return [
-    ...arguments_.map(([name, { meaning }]) => `<${flagName(name).slice(2)}>, an argument, takes the ${meaning}`),
-    ...flags.map(({ flag, key }) => `${flagName(key)} takes the ${flag.meaning}`),
-  ].join("; ");
+  const flags = [...new Set(table.values())].filter(({ flag, key, local }) => {
+    const known = wordsOf(`${flagName(key)} ${flag.meaning}`);
+    return local && !flag.hidden && wanted.length > 0 && wanted.every((word) => known.includes(word));
+  });
+  if (flags.length > MOST_MEANT) return "";
+  return flags.map(({ flag, key }) => `${flagName(key)} takes the ${flag.meaning}`).join("; ");
 }
 
 /** The words of a text or of a flag, in lower case; plural and singular are one. */

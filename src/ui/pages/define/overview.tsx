@@ -92,5 +92,9 @@ export default function Overview() {
 }
 
 function Live({ ids }: { readonly ids: readonly string[] }) {
-  return ids.length === 0 ? <span class="dim">nothing yet</span> : ids.map((id) => <DeploymentLink key={id} id={id} />);
+  return ids.length === 0 ? (
+    <span class="dim">nothing yet</span>
+  ) : (
+    ids.map((id, at) => [at > 0 && <br />, <DeploymentLink key={id} id={id} />])
+  );
 }

@@ -82,7 +82,7 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
   });
   const rates = (...names: readonly string[]) => ratesOf(names, asked.data?.series ?? [], failing.data?.series ?? []);
   const columns: readonly Column<TrafficTagJson>[] = [
-    { name: "tag", title: "Tag", wraps: true, width: "8rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
+    { name: "tag", title: "Tag", wraps: true, width: "7rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
     { name: "weight", title: "Queries, %", width: "7rem", cell: ({ tag = "" }) => field(tag, "weight") },
     { name: "mirror", title: "Copies, %", width: "7rem", cell: ({ tag = "" }) => field(tag, "mirror") },
     {
@@ -101,7 +101,7 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
     {
       name: "deployment",
       title: "Deployment",
-      width: "18rem",
+      width: "19rem",
       cell: ({ deploymentId: id = "" }) => id !== "" && <DeploymentLink id={id} />,
     },
     {

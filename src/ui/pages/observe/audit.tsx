@@ -20,25 +20,27 @@ import { type Column, WindowTable } from "../../parts/window-table.tsx";
 
 /** Filters by their names in the address, which are those of the command's flags. */
 const FILTERS = [
-  { name: "client", title: "Client", wraps: true, placeholder: "id or name" },
-  { name: "endpoint", title: "Endpoint", wraps: true, placeholder: "a part of its name" },
+  { name: "client", title: "Client", placeholder: "id or name" },
+  { name: "endpoint", title: "Endpoint", placeholder: "a part of its name" },
   { name: "code", title: "Answer", placeholder: "ok, permission_denied" },
   { name: "address", title: "Address", placeholder: "an address" },
 ] as const;
 
 const COLUMNS: readonly Column<AuditLogJson>[] = [
   { name: "seq", title: "Row", width: "3.5rem", isNumber: true, cell: ({ seq = "0" }) => seq },
-  { name: "time", title: "Time", width: "9.5rem", cell: ({ time }) => <Time at={time} /> },
+  { name: "time", title: "Time", width: "8rem", cell: ({ time }) => <Time at={time} /> },
   {
     name: "client",
     title: "Client",
+    wraps: true,
     width: "7.5rem",
     cell: ({ clientId = "", clientName = "" }) => <span title={clientId}>{escapeControls(clientName || clientId)}</span>,
   },
   {
     name: "endpoint",
     title: "Endpoint",
-    width: "18.5rem",
+    wraps: true,
+    width: "16rem",
     cell: ({ endpoint = "" }) => <code>{escapeControls(endpoint.replace(/^svc\.v1\./, ""))}</code>,
   },
   {
@@ -54,7 +56,7 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
     name: "about",
     title: "About",
     wraps: true,
-    width: "9.5rem",
+    width: "13.5rem",
     cell: ({ about = {} }) =>
       Object.entries(about)
         .map(([name, value]) => escapeControls(`${name}=${value}`))

@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<UsageJson>[] = [
     name: "label",
     title: "For",
     wraps: true,
-    width: "7.5rem",
+    width: "9rem",
     cell: ({ label = "" }) => escapeControls(label),
     sort: ({ label = "" }) => label,
   },
@@ -42,7 +42,7 @@ function amountText(amount: number): string {
 /** The width of a column, all of which fit beside each other: titles with a unit are longer. */
 function widthOf(title: string): string {
   if (title.includes(",")) return "9.25rem";
-  return title.length > 8 ? "7rem" : "6rem";
+  return title.length > 8 ? "7rem" : "5.5rem";
 }
 
 /** What is paid for, by day or month, and for whom. */

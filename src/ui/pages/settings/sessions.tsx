@@ -21,8 +21,7 @@ export default function Sessions() {
       cell: ({ current, readOnly, userAgent = "" }) => (
         <>
           {current && <Badge text="this one" tone="good" />}
-          {readOnly && <Badge text="read only" />}
-          {escapeControls(userAgent)}
+          {readOnly && <Badge text="read only" />} {escapeControls(userAgent)}
         </>
       ),
     },
