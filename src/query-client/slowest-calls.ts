@@ -7,7 +7,9 @@ import { msToTimestamp } from "../domain/proto-time.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Calls of a resolver by its FQN, the slowest first, at most `most`; their values are in seconds. */
+/**
+ * Calls of a resolver by its FQN, the slowest first, at most `most`; their values are in seconds.
+ */
 export async function slowestCalls(
   { api, clock }: Pick<Context, "api" | "clock">,
   resolver: string,

@@ -21,7 +21,7 @@ import { inputPaths, RESOLVER_JSON, resolverKind } from "./view.ts";
 const RUNS = 5;
 const SLOWEST = 5;
 
-/** A resolver, its last runs by itself, and of the last day its slowest calls, and its calls by hour. */
+/** A resolver, its last runs by itself, and its slowest calls and calls by hour of the last day. */
 interface Shown {
   readonly answer: GetResolverResponse;
   readonly runs: readonly ResolverRun[];
@@ -101,7 +101,7 @@ export default defineCommand({
       return {
         ...messageJson(answer, { resolver: () => resolver }),
         runs: runs.map((run) => messageJson(run)),
-        slowestCalls: slowest.map((call) => messageJson(call)),
+        slowest_calls: slowest.map((call) => messageJson(call)),
       };
     },
     { long: true },

@@ -12,7 +12,10 @@ export interface Column<Row> {
   /** What its rows are sorted by; absent = one cannot sort by it. */
   readonly sort?: (row: Row) => string | number;
   readonly isNumber?: boolean;
-  /** Whether its cells take several lines, because no other page has their text; not in a table of many rows. */
+  /**
+   * Whether its cells take several lines, because no other page has their text; not in a table of
+   * many rows.
+   */
   readonly wraps?: boolean;
   /** CSS width; absent = a share of what is left. */
   readonly width?: string;

@@ -55,7 +55,10 @@ const PERIODS = [
 ] as const;
 /** All tables with records of series. */
 const SERIES_TABLES = [...PERIODS.map(({ table }) => table), "packed", "exemplar"];
-/** Time for which traces of values are kept: traces themselves are for no longer, unless that is set. */
+/**
+ * Time for which traces of values are kept: traces themselves are for no longer, unless that is
+ * set.
+ */
 const EXEMPLARS_KEPT_MS = 7 * DAY_MS;
 /** Time in which buckets may still be added, and most that are packed at once. */
 const LATE_MS = HOUR_MS;

@@ -100,7 +100,7 @@ function Content({ data, isFolded }: { readonly data: GetLineageResponseJson; re
           <SaveDrawing />
           <Copy
             text={JSON.stringify({ nodes: [...shown.nodes.values()], edges: shown.edges }, null, 2)}
-            what="the lineage as JSON"
+            what="as JSON: the lineage"
             label="Copy as JSON"
           />
         </span>

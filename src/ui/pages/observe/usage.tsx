@@ -15,7 +15,7 @@ import { FIGURES, type FigureName, sumsBy } from "./usage-sums.ts";
 const NAMES = Object.keys(FIGURES) as readonly FigureName[];
 
 const COLUMNS: readonly Column<UsageJson>[] = [
-  { name: "date", title: "Date", width: "6.5rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
+  { name: "date", title: "Date", width: "7rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
   {
     name: "label",
     title: "For",

@@ -86,7 +86,7 @@ function Differences({ compared }: { readonly compared: CompareEvaluationRunsRes
           label="Rows with another score"
           columns={[
             { name: "key", title: "Row", wraps: true, width: "9rem", cell: ({ key = "" }) => escapeControls(key) },
-            { name: "scorer", title: "Scorer", width: "10rem", cell: ({ scorer = "" }) => escapeControls(scorer) },
+            { name: "scorer", title: "Scorer", wraps: true, width: "10rem", cell: ({ scorer = "" }) => escapeControls(scorer) },
             { name: "base", title: "Before", width: "6rem", isNumber: true, cell: ({ base }) => scoreText(base ?? 0) },
             { name: "other", title: "Here", width: "6rem", isNumber: true, cell: ({ other }) => scoreText(other ?? 0) },
             {
