@@ -308,7 +308,10 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       return { id: name, url };
     },
     async "container get, as text"() {
-      const { id, name } = (await json("container/run", "--image", "host:", "--entrypoint", "sleep,600")) as { id: string; name: string };
+      const { id, name } = (await run("container/run", "--image", "host:", "--json", "--", "sleep", "600")).json() as {
+        id: string;
+        name: string;
+      };
       const url = addressIn((await run("container/get", "--id", id)).stdout);
       await run("container/stop", "--id", id, "--yes");
       return { id, url, heading: name };

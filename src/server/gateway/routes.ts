@@ -98,7 +98,10 @@ export function createRoutes(parts: {
 /** What is known of a route beside its server. */
 type RouteFacts = Omit<Route, "lease" | "node">;
 
-/** The route to what another node has. @param gateway address of its gateway; undefined = it does not run */
+/**
+ * The route to what another node has.
+ * @param gateway address of its gateway; undefined = it does not run
+ */
 function routeElsewhere(facts: RouteFacts, node: string, gateway: string | undefined): Route | Refused {
   const { isPrivate, what } = facts;
   const there = `The ${what} is on another node, ${node}`;

@@ -1,7 +1,6 @@
 /** Requests that the gateway of one node passes to that of another. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import { createServer as createHttp2, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createClient } from "@connectrpc/connect";
@@ -222,9 +221,7 @@ describe("another node that cannot be asked", () => {
 
   test("that dies in the middle of an answer cuts it off, so that nobody takes it for whole", async () => {
     using dying = new RawServer((_text, socket) => {
-      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf");
-      socket.flush();
-      setTimeout(() => socket.terminate(), 0);
+      socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf");
     });
     near.route("half", dying.port, { node: THERE });
     const whole = fetch(`${near.url}/half/x`).then((response) => response.text());
@@ -255,7 +252,6 @@ describe("another node that cannot be asked", () => {
         const child = Bun.spawn([process.execPath, "-e", asks], { env: { PATH: process.env.PATH ?? "", ...more }, stderr: "pipe" });
         return `${await new Response(child.stdout).text()}${await new Response(child.stderr).text()}`;
       };
-      expect(readFileSync(authority.certificate, "utf8")).toContain("BEGIN CERTIFICATE");
       expect(await run({ NODE_EXTRA_CA_CERTS: authority.certificate })).toBe("HTTP/1.1 200 OK\n");
       expect(await run({})).toMatch(/certificate/i);
     },

@@ -14,7 +14,7 @@ import type { PodWatch } from "./pod-watch.ts";
 export const PROBE_VARIABLE = "SVC_KUBERNETES_PROBE_IMAGE";
 /** The label of the pods of trials. */
 const PROBE = "svc.dev/probe";
-/** Longest life of a pod of a trial, which is more than its rounds take, and longest wait for it. */
+/** Longest life of a pod of a trial, more than its rounds take, and longest wait for it. */
 const LIFE_SECONDS = 240;
 const WAIT_MS = 300_000;
 /** Age at which a pod of a trial is nobody's: the server that made it was killed. */
