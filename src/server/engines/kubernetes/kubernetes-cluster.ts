@@ -8,7 +8,7 @@ import { ApiRefusal, type Described, type KubernetesApi, wordsIn } from "./kuber
 import { hasEnded, hasStarted, labelsOf, type Pod } from "./pod.ts";
 import { podName, podOf } from "./pod-manifest.ts";
 
-/** What this server does in its namespace, as rules of a role name it; without a group: the core. */
+/** What this server does in its namespace, as rules of a role name it; default group: the core. */
 const NEEDED = [
   ["create", "pods"],
   ["get", "pods"],
