@@ -318,7 +318,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   ui: ["access", "wire"],
   pages: ["access", "ui", "wire"],
-  gateway: ["access", "containers", "http1", "http2", "logs", "metrics", "scaling-groups", "wire"],
+  gateway: ["access", "containers", "http1", "http2", "logs", "metrics", "nodes", "scaling-groups", "stores", "wire"],
   boot: [
     "access",
     "aggregates",

@@ -38,13 +38,17 @@ const PAGES = [
     "OfflineQuery",
     "QueryMeta",
     "ResolverRun",
+    "Sandbox",
     "RunTasksResponse",
     "StreamStanding",
     "Task",
     "Trace",
+    "Volume",
     "Workflow",
   ],
   "TriggerScheduledQueryResponse",
+  // Whose `url` is that of a route beside it.
+  ...["Container", "ScalingGroup"],
   // Where one logs in, which other tests open.
   ...["CreateEntryResponse", "CreateLoginSessionResponse"],
 ];
@@ -52,7 +56,7 @@ const PAGES = [
 const NO_PAGES = [
   ...["AnnounceValueFileResponse", "CreateOfflineQueryUploadResponse", "CreateUploadResponse", "DatasetLink", "DatasetUploadUri"],
   ...["GetFlareResponse", "GetSourceResponse", "JudgeScorer", "OfflineQueryResultFile"],
-  ...["ClusterNode", "CreateWebhookRequest", "UpdateWebhookRequest", "Webhook", "Container", "ScalingGroup"],
+  ...["ClusterNode", "CreateWebhookRequest", "UpdateWebhookRequest", "Webhook"],
 ];
 
 /** What runs by itself. */
@@ -298,11 +302,25 @@ describe.skipIf(lacksBrowser())("the address that a command prints", () => {
       const { traces } = (await json("trace/list")) as { traces: readonly { trace_id: string; url: string }[] };
       return { id: traces[0]?.trace_id ?? "", url: traces[0]?.url ?? "" };
     },
+    async "volume get"() {
+      await run("volume/create", "--name", "kept");
+      const { name, url } = (await json("volume/get", "--name", "kept")) as { name: string; url: string };
+      return { id: name, url };
+    },
+    async "container get, as text"() {
+      const { id, name } = (await run("container/run", "--image", "host:", "--json", "--", "sleep", "600")).json() as {
+        id: string;
+        name: string;
+      };
+      const url = addressIn((await run("container/get", "--id", id)).stdout);
+      await run("container/stop", "--id", id, "--yes");
+      return { id, url, heading: name };
+    },
     "scheduled-query trigger": async () => (await json("scheduled-query/trigger", "--name", "names")) as Printed,
   };
 
   beforeAll(async () => {
-    [platform, browser] = await Promise.all([startPlatform(), launchBrowser()]);
+    [platform, browser] = await Promise.all([startPlatform({ SVC_HOST_PROGRAMS: "on" }), launchBrowser()]);
     project = writeProject();
     await Bun.write(join(project, "runs.py"), RUNS);
     await Bun.write(join(project, "work.py"), "def main():\n    print('worked')\n");

@@ -1,19 +1,37 @@
 /**
- * A fake of a Kubernetes API server with one node: it keeps pods, secrets and events in memory,
- * runs nothing, and says what it is told to say. What the real one does is tested where there is
- * one (SVC_TEST_KUBERNETES).
+ * A fake of a Kubernetes API server with one node: it keeps pods, secrets, events and network
+ * policies in memory, and says what it is told to say. Of programs it runs those that look at a
+ * pod's network alone, with a `nc` that finds what the policies and the fake's `network` make of
+ * it. What the real one does is tested where there is one (SVC_TEST_KUBERNETES).
  */
 
 import { readFileSync } from "node:fs";
 import type { ServerWebSocket } from "bun";
+import { NETWORK_PROBE } from "../../src/server/engines/kubernetes/pod.ts";
 import { Authority } from "./authority.ts";
+import { FakeNetwork } from "./fake-network.ts";
 
 /** An object of the API. */
 export interface FakeObject {
   metadata: { name: string; uid?: string; resourceVersion?: string; [field: string]: unknown };
-  spec?: { nodeName?: string; schedulingGates?: unknown; [field: string]: unknown };
+  spec?: {
+    nodeName?: string;
+    schedulingGates?: unknown;
+    containers?: readonly FakeContainer[];
+    initContainers?: readonly FakeContainer[];
+    podSelector?: { matchLabels?: Readonly<Record<string, string>>; matchExpressions?: readonly unknown[] };
+    egress?: readonly unknown[];
+    [field: string]: unknown;
+  };
   status?: Record<string, unknown>;
   [field: string]: unknown;
+}
+
+/** A container of a pod. */
+interface FakeContainer {
+  readonly name: string;
+  readonly image: string;
+  readonly command?: readonly string[];
 }
 
 /** A call that came. */
@@ -36,7 +54,7 @@ interface FakeExec {
 
 /** The namespace of everything. */
 export const NAMESPACE = "apart";
-const BASE = `/api/v1/namespaces/${NAMESPACE}/`;
+const BASES = [`/api/v1/namespaces/${NAMESPACE}/`, `/apis/networking.k8s.io/v1/namespaces/${NAMESPACE}/`];
 const encoder = new TextEncoder();
 
 /** A running fake. Every pod runs as soon as its gate is opened, unless `begins` says otherwise. */
@@ -53,6 +71,10 @@ export class FakeKubernetes implements Disposable {
   answers: (call: FakeCall) => Response | undefined = () => undefined;
   /** What a pod printed. */
   log = "";
+  /** What pods reach. */
+  readonly network = new FakeNetwork();
+  /** Images that the node cannot fetch. */
+  readonly missingImages = new Set<string>();
   /** What a command answers to what it is sent. */
   onExec: (socket: ServerWebSocket<FakeExec>, message: Uint8Array | undefined) => void = () => undefined;
   #version = 100;
@@ -152,8 +174,9 @@ users: [{name: u, user: ${user}}]
     if (path === "/version") return Response.json({ gitVersion: "v1.34.0-fake" });
     if (path.startsWith("/apis/authorization.k8s.io/")) return Response.json({ status: { allowed: true } });
     if (path === "/api/v1/nodes") return Response.json({ metadata: {}, items: [NODE] });
-    if (!path.startsWith(BASE)) return refusal(404, "the server could not find the requested resource");
-    const [kind = "", name, part] = path.slice(BASE.length).split("/");
+    const base = BASES.find((one) => path.startsWith(one));
+    if (base === undefined) return refusal(404, "the server could not find the requested resource");
+    const [kind = "", name, part] = path.slice(base.length).split("/");
     if (part === "exec") {
       if (
         server.upgrade(request, { data: { command: query.getAll("command") }, headers: { "sec-websocket-protocol": "v5.channel.k8s.io" } })
@@ -173,7 +196,10 @@ users: [{name: u, user: ${user}}]
       if (this.objects.has(`${kind}/${body.metadata.name}`)) return refusal(409, `${kind} "${body.metadata.name}" already exists`);
       const object = { ...body, metadata: { ...body.metadata, uid: crypto.randomUUID(), creationTimestamp: "2026-01-02T03:04:05Z" } };
       if (query.get("dryRun") === "All") return Response.json(object);
-      return Response.json(this.change(kind, object));
+      const isFree = kind === "pods" && object.spec?.schedulingGates === undefined;
+      const made = this.change(kind, isFree ? { ...object, spec: { ...object.spec, nodeName: NODE.metadata.name } } : object);
+      if (isFree) void this.#probe(made, made.spec?.containers?.[0]).then((status) => this.#becomeIfThere(object, status));
+      return Response.json(made);
     }
     const object = this.objects.get(`${kind}/${name}`);
     if (!object) return refusal(404, `${kind} "${name}" not found`);
@@ -193,11 +219,32 @@ users: [{name: u, user: ${user}}]
 
   #patched(kind: string, object: FakeObject, patch: FakeObject): FakeObject {
     const isOpened = patch.spec && patch.spec.schedulingGates === null;
-    return this.change(kind, {
+    const probe = isOpened && object.spec?.initContainers?.find(({ name }) => name === NETWORK_PROBE);
+    const status = probe ? pending() : this.begins(object);
+    const changed = this.change(kind, {
       ...object,
       metadata: { ...object.metadata, ...patch.metadata },
-      ...(isOpened && { spec: { ...object.spec, schedulingGates: undefined, nodeName: NODE.metadata.name }, status: this.begins(object) }),
+      ...(isOpened && { spec: { ...object.spec, schedulingGates: undefined, nodeName: NODE.metadata.name }, status }),
     });
+    if (probe)
+      void this.#probe(object, probe).then(({ containerStatuses: [own], phase }) => {
+        const seen = { initContainerStatuses: [own] };
+        this.#becomeIfThere(object, { ...(phase === "Succeeded" ? this.begins(object) : { ...pending(), phase }), ...seen });
+      });
+    return changed;
+  }
+
+  /** The status of a pod of which a container that looks at its network has ended. */
+  async #probe({ metadata }: FakeObject, container: FakeContainer | undefined): Promise<ProbeStatus> {
+    if (this.missingImages.has(container?.image ?? "")) return waiting("ErrImagePull", "pull access denied") as ProbeStatus;
+    const policies = [...this.objects].filter(([key]) => key.startsWith("networkpolicies/")).map(([, object]) => object);
+    const labels = (metadata.labels ?? {}) as Readonly<Record<string, string>>;
+    return ended(await this.network.exitCode(container?.command ?? [], labels, policies)) as ProbeStatus;
+  }
+
+  #becomeIfThere({ metadata }: FakeObject, status: Record<string, unknown>): void {
+    const now = this.objects.get(`pods/${metadata.name}`);
+    if (now?.metadata.uid === metadata.uid && now) this.become(metadata.name, status);
   }
 
   #list(kind: string, query: URLSearchParams): Response {
@@ -206,10 +253,10 @@ users: [{name: u, user: ${user}}]
       .filter(([key]) => key.startsWith(`${kind}/`))
       .map(([, object]) => object)
       .filter(({ metadata }) => wanted.every((part) => part === labelText(metadata, part.split("=")[0] ?? "")));
-    // One to a page, so that pages are always tried.
-    const at = Number(query.get("continue") ?? 0);
-    const next = at + 1 < items.length ? String(at + 1) : "";
-    return Response.json({ metadata: { resourceVersion: String(this.#version), continue: next }, items: items.slice(at, at + 1) });
+    // One to a page, so that pages are always tried; all are of the version of the first.
+    const [at = 0, version = this.#version] = (query.get("continue") ?? "").split(" ").filter(Boolean).map(Number);
+    const next = at + 1 < items.length ? `${at + 1} ${version}` : "";
+    return Response.json({ metadata: { resourceVersion: String(version), continue: next }, items: items.slice(at, at + 1) });
   }
 
   /** Tells what came after a version, and what comes. */
@@ -233,8 +280,48 @@ users: [{name: u, user: ${user}}]
 
   [Symbol.dispose](): void {
     this.endWatches();
+    this.network[Symbol.dispose]();
     void this.#server.stop(true);
   }
+}
+
+/**
+ * Runs commands as programs of this machine, with their input, output and exit codes: for what a
+ * server makes of them. To be a fake's `onExec`.
+ */
+export function programs(): FakeKubernetes["onExec"] {
+  const running = new WeakMap<ServerWebSocket<FakeExec>, Bun.Subprocess<"pipe", "pipe", "pipe">>();
+  const frame = (channel: number, bytes: Uint8Array): Uint8Array => Buffer.concat([Buffer.from([channel]), bytes]);
+  return (socket, message) => {
+    const program = running.get(socket);
+    if (message && program) {
+      if (message[0] === 0) program.stdin.write(message.subarray(1));
+      if (message[0] === 255) program.stdin.end();
+      return void program.stdin.flush();
+    }
+    if (message) return;
+    const started = Bun.spawn([...socket.data.command], { stdin: "pipe", stdout: "pipe", stderr: "pipe" });
+    running.set(socket, started);
+    const passed = [started.stdout, started.stderr].map(async (stream, at) => {
+      for await (const bytes of stream) socket.send(frame(at + 1, bytes));
+    });
+    void Promise.all([started.exited, ...passed]).then(([code]) => {
+      const causes = [{ reason: "ExitCode", message: String(code) }];
+      socket.send(frame(3, Buffer.from(JSON.stringify(code === 0 ? { status: "Success" } : { status: "Failure", details: { causes } }))));
+      socket.close();
+    });
+  };
+}
+
+/** The status of a pod with one container that has ended or waits. */
+interface ProbeStatus extends Record<string, unknown> {
+  readonly phase: string;
+  readonly containerStatuses: readonly [unknown];
+}
+
+/** The status of a pod whose program waits for what runs before it. */
+function pending(): Record<string, unknown> {
+  return waiting("PodInitializing", "");
 }
 
 /** The status of a pod whose program runs. */

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { ENGINE_VARIABLE, findEngine, VOLUMES_VARIABLE } from "../../src/server/engines/find-engine.ts";
 import { kubeconfigAccess } from "../../src/server/engines/kubernetes/cluster-access.ts";
 import { createKubernetesApi } from "../../src/server/engines/kubernetes/kubernetes-api.ts";
+import { PROBE_VARIABLE } from "../../src/server/engines/kubernetes/network-trial.ts";
 import type { Pod } from "../../src/server/engines/kubernetes/pod.ts";
 import type { EngineUnderTest, Refusals } from "../server/engines/engine.conformance.ts";
 import { lacks } from "./needs.ts";
@@ -22,19 +23,28 @@ const IMAGE = process.env.SVC_TEST_KUBERNETES_IMAGE ?? "docker.io/library/busybo
  */
 const VOLUMES = process.env.SVC_TEST_KUBERNETES_VOLUMES ?? "";
 
+/** `ignored` where the cluster's plugin keeps no network policies, which has to be noticed. */
+const POLICIES = process.env.SVC_TEST_KUBERNETES_POLICIES ?? "kept";
+
 /** Whether there is no cluster: see `lacks`. */
 export const lacksKubernetes = (): boolean => lacks("kubernetes", config !== "" && existsSync(config));
 
 /** What a cluster cannot keep, or cannot be seen to keep. */
 export const KUBERNETES_REFUSALS: Refusals = {
-  "no network": "without a network",
+  ...(POLICIES === "ignored" && { "no network": "does not keep network policies" }),
   images: "builds no images",
   ...(VOLUMES === "" && { volumes: "A volume is a folder" }),
 };
 
 /** The engine of the cluster. */
 export async function kubernetesUnderTest(): Promise<EngineUnderTest> {
-  const env = { PATH: process.env.PATH, KUBECONFIG: config, [ENGINE_VARIABLE]: "kubernetes", [VOLUMES_VARIABLE]: VOLUMES };
+  const env = {
+    PATH: process.env.PATH,
+    KUBECONFIG: config,
+    [ENGINE_VARIABLE]: "kubernetes",
+    [VOLUMES_VARIABLE]: VOLUMES,
+    [PROBE_VARIABLE]: IMAGE,
+  };
   const access = kubeconfigAccess([config], env);
   const api = createKubernetesApi(access);
   const listed = (kind: string) =>
@@ -49,6 +59,7 @@ export async function kubernetesUnderTest(): Promise<EngineUnderTest> {
     image: IMAGE,
     containers: names,
     builds: () => [],
+    network: { script: "nc -w 3 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT -e true; echo $?", without: "1", with: "0" },
     ...{ splitsOutput: false, hosts: /^[\d.]+$|:/, folder },
     missing: { image: "localhost/none:none", words: "There is no image 'localhost/none:none'" },
     async close() {

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/volume.proto.
  */
 export const file_svc_v1_volume: GenFile = /*@__PURE__*/
-  fileDesc("ChNzdmMvdjEvdm9sdW1lLnByb3RvEgZzdmMudjEimQEKBlZvbHVtZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKCnNpemVfYnl0ZXMYBCABKANIAIgBARIPCgd1c2VkX2J5GAUgAygJEgwKBG5vZGUYBiABKAlCDQoLX3NpemVfYnl0ZXMiIwoTQ3JlYXRlVm9sdW1lUmVxdWVzdBIMCgRuYW1lGAEgASgJIjYKFENyZWF0ZVZvbHVtZVJlc3BvbnNlEh4KBnZvbHVtZRgBIAEoCzIOLnN2Yy52MS5Wb2x1bWUiIAoQR2V0Vm9sdW1lUmVxdWVzdBIMCgRuYW1lGAEgASgJIjMKEUdldFZvbHVtZVJlc3BvbnNlEh4KBnZvbHVtZRgBIAEoCzIOLnN2Yy52MS5Wb2x1bWUiFAoSTGlzdFZvbHVtZXNSZXF1ZXN0IjYKE0xpc3RWb2x1bWVzUmVzcG9uc2USHwoHdm9sdW1lcxgBIAMoCzIOLnN2Yy52MS5Wb2x1bWUiIwoTRGVsZXRlVm9sdW1lUmVxdWVzdBIMCgRuYW1lGAEgASgJIjYKFERlbGV0ZVZvbHVtZVJlc3BvbnNlEh4KBnZvbHVtZRgBIAEoCzIOLnN2Yy52MS5Wb2x1bWUyzQIKDVZvbHVtZVNlcnZpY2USTwoMQ3JlYXRlVm9sdW1lEhsuc3ZjLnYxLkNyZWF0ZVZvbHVtZVJlcXVlc3QaHC5zdmMudjEuQ3JlYXRlVm9sdW1lUmVzcG9uc2UiBIi1GBMSSQoJR2V0Vm9sdW1lEhguc3ZjLnYxLkdldFZvbHVtZVJlcXVlc3QaGS5zdmMudjEuR2V0Vm9sdW1lUmVzcG9uc2UiB5ACAYi1GAMSTwoLTGlzdFZvbHVtZXMSGi5zdmMudjEuTGlzdFZvbHVtZXNSZXF1ZXN0Ghsuc3ZjLnYxLkxpc3RWb2x1bWVzUmVzcG9uc2UiB5ACAYi1GAMSTwoMRGVsZXRlVm9sdW1lEhsuc3ZjLnYxLkRlbGV0ZVZvbHVtZVJlcXVlc3QaHC5zdmMudjEuRGVsZXRlVm9sdW1lUmVzcG9uc2UiBIi1GBNiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_v1_options]);
+  fileDesc("ChNzdmMvdjEvdm9sdW1lLnByb3RvEgZzdmMudjEipgEKBlZvbHVtZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKCnNpemVfYnl0ZXMYBCABKANIAIgBARIPCgd1c2VkX2J5GAUgAygJEgwKBG5vZGUYBiABKAkSCwoDdXJsGAcgASgJQg0KC19zaXplX2J5dGVzIiMKE0NyZWF0ZVZvbHVtZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSI2ChRDcmVhdGVWb2x1bWVSZXNwb25zZRIeCgZ2b2x1bWUYASABKAsyDi5zdmMudjEuVm9sdW1lIiAKEEdldFZvbHVtZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSIzChFHZXRWb2x1bWVSZXNwb25zZRIeCgZ2b2x1bWUYASABKAsyDi5zdmMudjEuVm9sdW1lIhQKEkxpc3RWb2x1bWVzUmVxdWVzdCI2ChNMaXN0Vm9sdW1lc1Jlc3BvbnNlEh8KB3ZvbHVtZXMYASADKAsyDi5zdmMudjEuVm9sdW1lIiMKE0RlbGV0ZVZvbHVtZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSI2ChREZWxldGVWb2x1bWVSZXNwb25zZRIeCgZ2b2x1bWUYASABKAsyDi5zdmMudjEuVm9sdW1lMs0CCg1Wb2x1bWVTZXJ2aWNlEk8KDENyZWF0ZVZvbHVtZRIbLnN2Yy52MS5DcmVhdGVWb2x1bWVSZXF1ZXN0Ghwuc3ZjLnYxLkNyZWF0ZVZvbHVtZVJlc3BvbnNlIgSItRgTEkkKCUdldFZvbHVtZRIYLnN2Yy52MS5HZXRWb2x1bWVSZXF1ZXN0Ghkuc3ZjLnYxLkdldFZvbHVtZVJlc3BvbnNlIgeQAgGItRgDEk8KC0xpc3RWb2x1bWVzEhouc3ZjLnYxLkxpc3RWb2x1bWVzUmVxdWVzdBobLnN2Yy52MS5MaXN0Vm9sdW1lc1Jlc3BvbnNlIgeQAgGItRgDEk8KDERlbGV0ZVZvbHVtZRIbLnN2Yy52MS5EZWxldGVWb2x1bWVSZXF1ZXN0Ghwuc3ZjLnYxLkRlbGV0ZVZvbHVtZVJlc3BvbnNlIgSItRgTYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_v1_options]);
 
 /**
  * A volume.
@@ -62,6 +62,13 @@ export type Volume = Message<"svc.v1.Volume"> & {
    * @generated from field: string node = 6;
    */
   node: string;
+
+  /**
+   * Address of its page in the dashboard; empty on a server without one.
+   *
+   * @generated from field: string url = 7;
+   */
+  url: string;
 };
 
 /**
@@ -111,6 +118,13 @@ export type VolumeJson = {
    * @generated from field: string node = 6;
    */
   node?: string;
+
+  /**
+   * Address of its page in the dashboard; empty on a server without one.
+   *
+   * @generated from field: string url = 7;
+   */
+  url?: string;
 };
 
 /**

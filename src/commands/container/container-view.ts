@@ -89,4 +89,5 @@ export const CONTAINER_FIELDS: FieldViews<Container> = {
   startedAt: { header: "Started", ifAny: true },
   endedAt: { header: "Ended", ifAny: true },
   node: "Node",
+  pageUrl: { header: "Page", ifAny: true },
 };

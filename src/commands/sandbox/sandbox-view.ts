@@ -28,4 +28,5 @@ export const SANDBOX_FIELDS: FieldViews<Sandbox> = {
   createdAt: "Created",
   endedAt: { header: "Ended", ifAny: true },
   node: "Node",
+  url: { header: "Page", ifAny: true },
 };

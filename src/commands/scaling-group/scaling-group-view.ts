@@ -70,4 +70,5 @@ export const GROUP_FIELDS: FieldViews<ScalingGroup> = {
   },
   createdAt: "Created",
   updatedAt: "Updated",
+  pageUrl: { header: "Page", ifAny: true },
 };

@@ -12,6 +12,7 @@ export const VOLUME_FIELDS: FieldViews<Volume> = {
   usedBy: { header: "Used by", ifAny: true },
   createdAt: "Created",
   node: "Node",
+  url: { header: "Page", ifAny: true },
 };
 
 /** What was done with a volume, with its id and name. */

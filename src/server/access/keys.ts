@@ -36,6 +36,8 @@ export interface ServerKeys {
   readonly objects: KeyRing;
   /** Keys for the forms of the login page. */
   readonly forms: KeyRing;
+  /** Keys for requests that one node's gateway passes to another's. */
+  readonly hops: KeyRing;
   /** Keys for secrets at rest. */
   readonly sealing: KeyRing;
 }
@@ -101,6 +103,7 @@ function keysOf(masters: readonly Uint8Array[], isNew: boolean): ServerKeys {
     tokens: ring("access tokens"),
     objects: ring("object addresses"),
     forms: ring("login forms"),
+    hops: ring("hops between gateways"),
     sealing: ring("secrets at rest"),
   };
 }

@@ -18,6 +18,7 @@ import { AfterAnswers } from "../after-answers.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type Certificate, readCertificate } from "../certificate.ts";
 import { StartError } from "../failure.ts";
+import { gatewayAddress, saidGatewayAddress } from "../gateway/gateway-address.ts";
 import { type GatewayListener, type GatewayListenOptions, listenGateway } from "../gateway/listener.ts";
 import type { ListenerFacts } from "../infrastructure/infrastructure.ts";
 import { createLog, type Log } from "../log.ts";
@@ -114,6 +115,7 @@ export async function start(options: StartOptions): Promise<Server> {
   workerMemoryLimit(options.env);
   if (options.env.SVC_WORKER_ENV) (await import("../python/worker-env.ts")).refuseWrongWorkerEnv(options.env);
   if (options.env.SVC_CONTAINER_ENGINE) (await import("../engines/find-engine.ts")).engineAddress(options.env, "");
+  if (options.env.SVC_GATEWAY_ADDRESS) saidGatewayAddress(options.env);
   if (options.env.SVC_HOST_PROGRAMS) (await import("../engines/engine-router.ts")).allowsHost(options.env);
   if (options.env.SVC_WEBHOOK_ALLOW) (await import("../webhooks/address-guard.ts")).readAllowedNetworks(options.env.SVC_WEBHOOK_ALLOW);
   const releases =
@@ -433,7 +435,12 @@ async function startIn(
         return value;
       };
       if (!presence) {
-        presence = startPresence({ nodes: metadata.nodes, id: parts.node(), url, version, clock, log });
+        const forNodes = gatewayAddress(
+          options.env,
+          isOpen ? host : "127.0.0.1",
+          gateway.map((one) => one.url),
+        );
+        presence = startPresence({ nodes: metadata.nodes, id: parts.node(), url, gatewayUrl: forNodes, version, clock, log });
         ends.push(presence.leave);
       }
       const [deployments, runner] = await Promise.all([parts.deployments(), parts.jobRunner(), parts.scheduler()]);

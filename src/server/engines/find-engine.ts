@@ -10,6 +10,7 @@ import type { ContainerEngine } from "./container-engine.ts";
 import { createDockerEngine } from "./docker/docker-engine.ts";
 import { accountAccess, isInCluster, kubeconfigAccess, kubeconfigFiles } from "./kubernetes/cluster-access.ts";
 import { createKubernetesEngine } from "./kubernetes/kubernetes-engine.ts";
+import { PROBE_VARIABLE } from "./kubernetes/network-trial.ts";
 import type { SharedVolumes } from "./kubernetes/pod-manifest.ts";
 
 /** The variable that says where the engine is. */
@@ -29,6 +30,7 @@ export type EngineAddress =
 const SOCKET = /^unix:\/\/(\/.+)$/;
 const KUBERNETES = /^kubernetes(?::(.{1,200}))?$/;
 const CLAIM = /^([a-z\d](?:[a-z\d.-]{0,251}[a-z\d])?):(\/.*)$/;
+const IMAGE = /^\w[\w.:/@+-]{0,499}$/;
 const NAMESPACE = /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/;
 
 /**
@@ -45,6 +47,7 @@ export function engineAddress(env: Variables, home: string): EngineAddress | und
     if (kubernetes) {
       sharedVolumes(env);
       namespaceOf(env);
+      probeImage(env);
       return { kind: "kubernetes", context: kubernetes[1] };
     }
     throw new StartError(
@@ -73,7 +76,11 @@ export function findEngine(env: Variables, home: string): ContainerEngine {
     const { context } = address;
     const isAccount = context === undefined && (env.KUBECONFIG ?? "") === "" && isInCluster(env);
     const access = isAccount ? accountAccess(env) : kubeconfigAccess(kubeconfigFiles(env, home), env, context);
-    return createKubernetesEngine({ ...access, namespace: namespaceOf(env) ?? access.namespace }, { volumes: sharedVolumes(env) });
+    const image = probeImage(env);
+    return createKubernetesEngine(
+      { ...access, namespace: namespaceOf(env) ?? access.namespace },
+      { volumes: sharedVolumes(env), ...(image !== undefined && { probeImage: image }) },
+    );
   }
   const isOff = env[ENGINE_VARIABLE] === "off";
   throw new Failure("failed_precondition", `This server has no container engine${isOff ? `: ${ENGINE_VARIABLE} is off` : ""}.`, {
@@ -93,6 +100,17 @@ function sharedVolumes(env: Variables): SharedVolumes | undefined {
     "setting_invalid",
     `${VOLUMES_VARIABLE} is '${given.slice(0, 200)}', which is no claim with the folder where this server has it.`,
     `For example ${VOLUMES_VARIABLE}=svc-volumes:/data/volumes.`,
+  );
+}
+
+/** The image of what looks at networks; undefined = the usual one. Throws StartError. */
+function probeImage(env: Variables): string | undefined {
+  const given = env[PROBE_VARIABLE] ?? "";
+  if (given === "" || IMAGE.test(given)) return given || undefined;
+  throw new StartError(
+    "setting_invalid",
+    `${PROBE_VARIABLE} is '${given.slice(0, 200)}', which is no image.`,
+    `For example ${PROBE_VARIABLE}=registry.example.com/busybox:1.36.`,
   );
 }
 

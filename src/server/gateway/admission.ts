@@ -10,26 +10,10 @@ import { mayReach } from "../access/scope.ts";
 import { Failure } from "../failure.ts";
 import { type HeadField, valuesOf } from "../http1/head.ts";
 import { isLoopback, isLoopbackPeer } from "../wire/http/guard.ts";
-import { FAILURE_STATUS } from "../wire/http/respond.ts";
+import type { Hop } from "./hops.ts";
 import { clientOf, type Sender } from "./passed-fields.ts";
+import { Refused } from "./refused.ts";
 import type { Route, Routes } from "./route.ts";
-
-/** A request that is answered by the gateway itself. */
-export class Refused extends Error {
-  override readonly name = "Refused";
-  constructor(
-    readonly status: number,
-    message: string,
-    readonly hint?: string,
-  ) {
-    super(message);
-  }
-
-  /** Why a capability refused it. */
-  static of({ kind, message, detail }: Failure): Refused {
-    return new Refused(FAILURE_STATUS[kind], message, detail.hint);
-  }
-}
 
 /** A request as it came. */
 export interface Asked {
@@ -38,7 +22,10 @@ export interface Asked {
   /** Path and query. */
   readonly target: string;
   readonly fields: readonly HeadField[];
+  /** Who sends it; to the first gateway, where another one passed it on. */
   readonly sender: Sender;
+  /** Where the gateway of another node passed it on, which has admitted it too. */
+  readonly hop?: Hop | undefined;
 }
 
 /** A request that may pass. */
@@ -76,7 +63,7 @@ const LOCAL_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
  * @param onRoute told of the route, also when the request may not pass
  */
 export async function admit(parts: AdmissionParts, asked: Asked, onRoute: (route: Route) => void): Promise<Admitted> {
-  const { label, name, prefix, target } = placeOf(parts.names, asked);
+  const { label, name, prefix, target } = asked.hop ? placeOfHop(asked.hop, asked.target) : placeOf(parts.names, asked);
   const route = await parts.routes.find(label);
   if (!route)
     throw new Refused(
@@ -85,6 +72,12 @@ export async function admit(parts: AdmissionParts, asked: Asked, onRoute: (route
       "`svc container get` and `svc scaling-group get` print the address of what has a port and has not ended.",
     );
   onRoute(route);
+  if (asked.hop && route.node !== undefined)
+    throw new Refused(
+      421,
+      `The ${route.what} is on another node, ${route.node}, than the gateway believed that passed the request on.`,
+      "It has just moved: ask again.",
+    );
   if (route.isPrivate) refuseOthers(asked, name);
   if (!route.isAuthenticated) return { route, target, prefix };
   try {
@@ -94,6 +87,12 @@ export async function admit(parts: AdmissionParts, asked: Asked, onRoute: (route
     if (code !== undefined) await parts.refused({ route, fields: asked.fields, sender: asked.sender, code });
     throw error;
   }
+}
+
+/** The same of a request that was passed on, whose route the first gateway has found. */
+function placeOfHop({ label, prefix }: Hop, target: string) {
+  const rest = target.startsWith(prefix) ? target.slice(prefix.length) : target;
+  return { name: "", label, prefix, target: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
 /** Where a request says that it goes: by the first part of its host, else by that of its path. */

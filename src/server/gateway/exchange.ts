@@ -28,10 +28,12 @@ import type { Log } from "../log.ts";
 import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
 import { isLoopback } from "../wire/http/guard.ts";
 import { errorAnswer, SAFE_HEADERS } from "../wire/http/respond.ts";
-import { type AdmissionParts, type Admitted, admit, Refused } from "./admission.ts";
+import { type AdmissionParts, type Admitted, admit } from "./admission.ts";
 import { type GatewayMeter, type SeenRequest, seenRequest } from "./gateway-meter.ts";
-import { requestFields, responseFields, type Sender } from "./passed-fields.ts";
-import type { Lease, Route } from "./route.ts";
+import type { Hops } from "./hops.ts";
+import { hopFields, requestFields, responseFields, type Sender } from "./passed-fields.ts";
+import { Refused } from "./refused.ts";
+import { type Lease, type Route, serverText } from "./route.ts";
 import { Watch } from "./watch.ts";
 
 /** How long the gateway waits, in milliseconds. */
@@ -42,6 +44,8 @@ export interface Patience {
   readonly nextMs: number;
   /** For the beginning of an answer, after the last piece of the request. */
   readonly answerMs: number;
+  /** The same for the gateway of another node, which waits as long for the server itself. */
+  readonly hopMs: number;
   /** For the next piece of a body. */
   readonly pieceMs: number;
   /** For the next bytes on a WebSocket, of either side. */
@@ -49,13 +53,21 @@ export interface Patience {
 }
 
 /** The patience of a server. */
-export const PATIENCE: Patience = { headMs: 20_000, nextMs: 60_000, answerMs: 120_000, pieceMs: 300_000, socketMs: 900_000 };
+export const PATIENCE: Patience = {
+  headMs: 20_000,
+  nextMs: 60_000,
+  answerMs: 120_000,
+  hopMs: 600_000,
+  pieceMs: 300_000,
+  socketMs: 900_000,
+};
 
 /** What an exchange depends on. */
 export interface GatewayParts extends AdmissionParts {
   readonly connections: Connections;
   readonly patience: Patience;
   readonly meter: GatewayMeter;
+  readonly hops: Hops;
   readonly log: Pick<Log, "error">;
 }
 
@@ -152,7 +164,10 @@ async function exchange(parts: GatewayParts, client: Pipe, sender: Sender, head:
   client.onClosed = () => left.abort(new PipeClosed("The client has left."));
   try {
     const host = valuesOf(head.fields, "host")[0] ?? "";
-    const admitted = await admit(parts, { host, target: head.target, fields: head.fields, sender }, (route) => {
+    const request = { method: head.method, target: head.target, host };
+    const hop = parts.hops.read(request, head.fields);
+    const from = hop?.sender ?? sender;
+    const admitted = await admit(parts, { host, target: head.target, fields: head.fields, sender: from, hop }, (route) => {
       seen.route = route;
     });
     const { clientId, prefix, route } = admitted;
@@ -171,8 +186,13 @@ async function exchange(parts: GatewayParts, client: Pipe, sender: Sender, head:
     const isSocket = said.includes("upgrade") && listOf(head.fields, "upgrade").includes("websocket");
     if (isSocket && (framing.is !== "none" || head.method !== "GET"))
       throw new Malformed(400, "A request for a WebSocket is a GET without a body.");
-    const fields = requestFields({ fields: head.fields, sender, host, prefix, isAuthenticated: route.isAuthenticated });
-    return await pass(parts, { client, head, framing, admitted, fields, goesOn, isSocket, left: left.signal, seen });
+    const shared = { client, head, framing, goesOn, isSocket, left: left.signal, seen };
+    if (route.node !== undefined) {
+      const fields = hopFields(head.fields, host, parts.hops.field(request, { label: route.label, prefix, sender }, route.node));
+      return await pass(parts, { ...shared, admitted: { ...admitted, target: head.target, prefix: "" }, fields });
+    }
+    const fields = requestFields({ fields: head.fields, sender: from, host, prefix, isAuthenticated: route.isAuthenticated });
+    return await pass(parts, { ...shared, admitted, fields });
   } catch (error) {
     const refused = refusalOf(parts, error);
     if (!refused || client.isClosed) return false;
@@ -212,19 +232,28 @@ async function pass(parts: GatewayParts, passed: Passed): Promise<boolean> {
     const lease = await leaseOf(admitted.route, left);
     if (lease.replica !== undefined) passed.seen.replica = lease.replica;
     let end: LeaseEnd = "answered";
+    const isHop = admitted.route.node !== undefined;
     try {
       const kept = isRepeatable ? connections.kept(lease.address) : undefined;
       if (kept) {
+        passed.seen.isCountedThere = isHop;
         const outcome = await run(parts, passed, lease, kept);
         if (outcome !== "unused") return outcome === "goes on";
       }
-      const outcome = await run(parts, passed, lease, await connections.open(lease.address));
-      if (outcome === "unused") throw new AnswerFailed(502, `The ${admitted.route.what} ended the connection without an answer.`);
+      const server = await connections.open(lease.address);
+      passed.seen.isCountedThere = isHop;
+      const outcome = await run(parts, passed, lease, server);
+      if (outcome === "unused") {
+        passed.seen.isCountedThere = false;
+        throw new AnswerFailed(502, `The ${serverText(admitted.route)} ended the connection without an answer.`);
+      }
       return outcome === "goes on";
     } catch (error) {
       end = "failed";
       if (!(error instanceof ConnectRefused)) throw error;
       end = "refused";
+      passed.seen.isCountedThere = false;
+      if (isHop) throw unreachable(admitted.route, errorText(error));
       if (tries >= MOST_TRIES) throw new Refused(502, `The ${admitted.route.what} takes no connection on its port: ${errorText(error)}.`);
     } finally {
       lease.release(end);
@@ -232,12 +261,22 @@ async function pass(parts: GatewayParts, passed: Passed): Promise<boolean> {
   }
 }
 
+/** Why the gateway of another node cannot be asked. */
+export function unreachable(route: Route, why: string): Refused {
+  return new Refused(
+    502,
+    `The ${serverText(route)} cannot be reached: ${why}.`,
+    "`svc clusters describe` shows the nodes that run; SVC_GATEWAY_ADDRESS of that node is where others reach its gateway.",
+  );
+}
+
 /**
- * A server of a route, on this machine or in its engine's cluster. Rejects with Refused, or as
- * `Route.lease`.
+ * A server of a route, on this machine or in its engine's cluster, or the gateway of another node.
+ * Rejects with Refused, or as `Route.lease`.
  */
 export async function leaseOf(route: Route, signal: AbortSignal): Promise<Lease> {
   const lease = await route.lease(signal);
+  if (route.node !== undefined) return lease;
   if (isLoopback(lease.address.host) || isElsewhere(lease.address.host)) return lease;
   lease.release("failed");
   throw new Refused(502, `The ${route.what} is at no address of a container.`);
@@ -250,7 +289,8 @@ export async function leaseOf(route: Route, signal: AbortSignal): Promise<Lease>
 async function run(parts: GatewayParts, passed: Passed, lease: Lease, server: Pipe): Promise<"unused" | "goes on" | "over"> {
   const { patience } = parts;
   const { admitted, client, fields, framing, head, isSocket, left } = passed;
-  const { what } = admitted.route;
+  const what = serverText(admitted.route);
+  const answerMs = admitted.route.node === undefined ? patience.answerMs : patience.hopMs;
   let isLate = false;
   let hasBegun = false;
   const watch = new Watch(() => {
@@ -264,7 +304,7 @@ async function run(parts: GatewayParts, passed: Passed, lease: Lease, server: Pi
   let sendingFailed: unknown;
   try {
     left.throwIfAborted();
-    watch.limit(patience.answerMs);
+    watch.limit(answerMs);
     const isChunked = framing.is === "chunked";
     const own: HeadField[] = [
       ...(isSocket
@@ -302,7 +342,7 @@ async function run(parts: GatewayParts, passed: Passed, lease: Lease, server: Pi
     if (!answer) {
       if (client.isClosed) return "over";
       if (sendingFailed instanceof Malformed) throw sendingFailed;
-      if (isLate) throw new AnswerFailed(504, `The ${what} did not answer in ${patience.answerMs / 1_000} seconds.`);
+      if (isLate) throw new AnswerFailed(504, `The ${what} did not answer in ${answerMs / 1_000} seconds.`);
       return "unused";
     }
     passed.seen.status = answer.status;

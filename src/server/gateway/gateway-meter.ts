@@ -28,6 +28,8 @@ export interface SeenRequest {
   status: number;
   /** Of a call of gRPC. */
   grpcStatus?: string;
+  /** Whether the gateway of another node has it, and counts it there. */
+  isCountedThere?: boolean;
   /** Bytes of the answer's body that were passed on. */
   bytes: number;
 }
@@ -85,7 +87,7 @@ export function createGatewayMeter(parts: {
 
   return {
     answered(seen) {
-      if (!metrics.isOn) return;
+      if (!metrics.isOn || seen.isCountedThere) return;
       const { bytes, clientId, method, path, replica, route, trace } = seen;
       const grpcStatus = knownStatus(seen.grpcStatus);
       const ms = performance.now() - seen.began;

@@ -6,16 +6,17 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type IncomingHttpHeaders } from "node:http2";
 import { errorText } from "../../domain/error-text.ts";
-import type { ServerAddress } from "../http1/connections.ts";
+import { addressText, type ServerAddress } from "../http1/connections.ts";
 import { valuesOf } from "../http1/head.ts";
 import { ErrorCode } from "../http2/frames.ts";
 import { type Field, headerBlock } from "../http2/hpack.ts";
 import { type Http2Stream, StreamEnded } from "../http2/stream.ts";
 import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
-import { admit, Refused } from "./admission.ts";
-import { type GatewayParts, leaseOf, MOST_TRIES, refusalOf } from "./exchange.ts";
+import { admit } from "./admission.ts";
+import { type GatewayParts, leaseOf, MOST_TRIES, refusalOf, unreachable } from "./exchange.ts";
 import { type SeenRequest, seenRequest } from "./gateway-meter.ts";
-import { requestFields, responseFields, type Sender } from "./passed-fields.ts";
+import { hopFields, requestFields, responseFields, type Sender } from "./passed-fields.ts";
+import { Refused } from "./refused.ts";
 import type { Lease } from "./route.ts";
 import { Watch } from "./watch.ts";
 
@@ -34,7 +35,7 @@ export function createSessions(): Sessions {
   const open = new Map<string, Promise<ClientHttp2Session>>();
   const begin = (key: string): Promise<ClientHttp2Session> =>
     new Promise((resolve, reject) => {
-      const session = connect(`http://${key}`, { maxHeaderListPairs: 100, settings: { enablePush: false } });
+      const session = connect(key, { maxHeaderListPairs: 100, settings: { enablePush: false } });
       const timer = setTimeout(() => fail(new Error(`no answer in ${CONNECT_MS / 1_000} seconds`)), CONNECT_MS);
       const gone = (): void => {
         clearTimeout(timer);
@@ -55,8 +56,8 @@ export function createSessions(): Sessions {
       });
     });
   return {
-    of({ host, port }) {
-      const key = `${host}:${port}`;
+    of(address) {
+      const key = addressText(address);
       let session = open.get(key);
       if (!session) {
         session = begin(key);
@@ -87,9 +88,13 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
   const seen = seenRequest(of(":method"), of(":path"), fields);
   try {
     const host = of(":authority") || (valuesOf(fields, "host")[0] ?? "");
-    const { clientId, route, prefix, target } = await admit(parts, { host, target: of(":path"), fields, sender }, (found) => {
+    const request = { method: of(":method"), target: of(":path"), host };
+    const hop = parts.hops.read(request, fields);
+    const from = hop?.sender ?? sender;
+    const admitted = await admit(parts, { host, target: request.target, fields, sender: from, hop }, (found) => {
       seen.route = found;
     });
+    const { clientId, prefix, route } = admitted;
     if (clientId !== undefined) seen.clientId = clientId;
     if (!route.isGrpc || !/^application\/grpc/i.test(of("content-type")))
       throw new Refused(505, `By HTTP/2 the gateway takes calls of gRPC to routes that speak it. The ${route.what} is asked by HTTP/1.1.`);
@@ -102,11 +107,18 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
         if (leased.replica !== undefined) seen.replica = leased.replica;
       } catch (error) {
         leased.release("refused");
+        if (route.node !== undefined) throw unreachable(route, errorText(error));
         if (tries >= MOST_TRIES) throw error;
       }
     }
-    const passed = requestFields({ fields, host, sender, prefix, isAuthenticated: route.isAuthenticated });
-    await pass(parts, stream, session, { method: of(":method"), target, fields: passed }, left.signal, seen);
+    const isHop = route.node !== undefined;
+    seen.isCountedThere = isHop;
+    const passed =
+      route.node === undefined
+        ? requestFields({ fields, host, sender: from, prefix, isAuthenticated: route.isAuthenticated })
+        : hopFields(fields, host, parts.hops.field(request, { label: route.label, prefix, sender }, route.node));
+    const call = { method: request.method, target: isHop ? request.target : admitted.target, fields: passed };
+    await pass(parts, stream, session, call, left.signal, seen);
     end = "answered";
   } catch (error) {
     if (error instanceof StreamEnded || stream.isClosed) return;
@@ -114,6 +126,8 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
     if (!refused) return;
     seen.status = 200;
     seen.grpcStatus = codeOf(refused);
+    // A node that ended without an answer has counted nothing.
+    if (refused.status === 502) seen.isCountedThere = false;
     stream.answerHead(refusalHead(refused));
   } finally {
     parts.meter.answered(seen);
@@ -151,7 +165,7 @@ async function pass(
   const onLeft = (): void => cancel(left.reason);
   const watch = new Watch(() => cancel(new Refused(504, "The server of the route did not answer in time.")));
   left.addEventListener("abort", onLeft, { once: true });
-  watch.limit(patience.answerMs);
+  watch.limit(seen.isCountedThere ? patience.hopMs : patience.answerMs);
   try {
     let trailers: IncomingHttpHeaders = {};
     request.on("trailers", (given) => {

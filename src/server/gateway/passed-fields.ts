@@ -3,6 +3,8 @@
 import { type HeadField, listOf, valuesOf } from "../http1/head.ts";
 import { isLoopbackPeer } from "../wire/http/guard.ts";
 
+/** The field of a request that another gateway passed on. */
+export const HOP_FIELD = "svc-gateway-hop";
 /** Fields that are about one connection. */
 const HOP_BY_HOP: readonly string[] = [
   ...["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization"],
@@ -12,7 +14,7 @@ const HOP_BY_HOP: readonly string[] = [
 /** Fields that say who asks, which the gateway says; and those of the dashboard's pages. */
 const SAID_HERE: ReadonlySet<string> = new Set([
   ...["forwarded", "x-real-ip", "x-client-ip", "true-client-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port"],
-  ...["x-forwarded-prefix", "x-forwarded-proto", "x-forwarded-server", "svc-page-key"],
+  ...["x-forwarded-prefix", "x-forwarded-proto", "x-forwarded-server", "svc-page-key", HOP_FIELD],
 ]);
 
 /**
@@ -79,6 +81,15 @@ export function requestFields({ fields, host, isAuthenticated, prefix, sender }:
   );
   if (prefix !== "") passed.push(["x-forwarded-prefix", prefix]);
   return passed;
+}
+
+/**
+ * The fields of a request for the gateway of another node, which makes of them what its server is
+ * given: those of the connection alone are left out.
+ */
+export function hopFields(fields: readonly HeadField[], host: string, hop: HeadField): HeadField[] {
+  const dropped = new Set([...HOP_BY_HOP, ...listOf(fields, "connection"), "content-length", "host", HOP_FIELD]);
+  return [["host", host], ...fields.filter(([name]) => !dropped.has(name)), hop];
 }
 
 /** The fields of an answer for the client, without those of its body's length. */

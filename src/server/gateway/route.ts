@@ -22,6 +22,8 @@ export interface Route {
   readonly name: string;
   /** What messages call it, for example `scaling group 'api'`. */
   readonly what: string;
+  /** Id of the node that has it, whose gateway is its server here; undefined = this one. */
+  readonly node?: string;
   /** Whether it speaks gRPC: HTTP/2 without TLS. */
   readonly isGrpc: boolean;
   /** Whether only clients on this machine reach it. */
@@ -35,11 +37,16 @@ export interface Route {
   lease(signal: AbortSignal): Promise<Lease>;
 }
 
+/** What messages call the server of a route. */
+export function serverText({ node, what }: Pick<Route, "node" | "what">): string {
+  return node === undefined ? what : `gateway of the node ${node}, which has the ${what},`;
+}
+
 /** The routes of a server. */
 export interface Routes {
   /**
    * The route of a label, or of an id of a container or group; undefined when there is none.
-   * Rejects with Refused when another node has it.
+   * Rejects with Refused when another node has it whose gateway cannot be asked.
    */
   find(labelOrId: string): Promise<Route | undefined>;
 }

@@ -1,33 +1,39 @@
-/** Routes to the containers and scaling groups of this node. */
+/** Routes to the containers and scaling groups of this node, and to those of others. */
 
 import type { ContainerSpec } from "../../../gen/svc/v1/container_pb.ts";
 import { hasEnded, type StoredContainer } from "../containers/container-records.ts";
 import type { Containers } from "../containers/containers.ts";
 import { Failure } from "../failure.ts";
+import { GONE_AFTER_MS } from "../nodes/presence.ts";
 import { type RouteKind, routeLabel } from "../route-label.ts";
 import { type Group, specOf } from "../scaling-groups/group-records.ts";
 import type { RoutedGroup, ScalingGroups } from "../scaling-groups/scaling-groups.ts";
+import type { NodeStore } from "../stores/metadata/nodes.ts";
 import { gatewaySuspended } from "../wire/http/ingress.ts";
-import { Refused } from "./admission.ts";
+import { serverAt } from "./gateway-address.ts";
+import { Refused } from "./refused.ts";
 import type { Route, Routes } from "./route.ts";
 
 /** Milliseconds between two readings of the containers, for labels that are not known. */
 const REREAD_MS = 100;
+/** How long what other nodes have is taken for what it was. */
+const OTHERS_MS = 1_000;
 
 /** Makes the routes. */
 export function createRoutes(parts: {
   readonly containers: Pick<Containers, "list" | "address">;
   readonly groups: Pick<ScalingGroups, "elsewhere" | "routed">;
+  readonly nodes: Pick<NodeStore, "list">;
   /** Id of this node. */
   readonly node: string;
   /** Whether nothing is answered. */
   readonly isSuspended: () => boolean;
 }): Routes {
-  const { containers, groups, isSuspended, node } = parts;
+  const { containers, groups, isSuspended, node, nodes } = parts;
   const ofGroups = new WeakMap<Group, Route>();
   let ofContainers: ReadonlyMap<string, { readonly id: string; readonly route: Route }> = new Map();
-  /** What other nodes answer for, by label and id. */
-  let ofOthers: ReadonlyMap<string, { readonly what: string; readonly node: string }> = new Map();
+  /** What other nodes have, by label and id: by way of their gateways, or why it is not reached. */
+  let ofOthers: ReadonlyMap<string, Route | Refused> = new Map();
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
@@ -35,13 +41,20 @@ export function createRoutes(parts: {
     await Bun.sleep(Math.max(0, readAt + REREAD_MS - performance.now()));
     readAt = performance.now();
     const routed = (await containers.list()).filter((one) => one.spec.port !== 0 && one.group === "" && !hasEnded(one));
-    ofOthers = new Map([
-      ...routed.filter((one) => one.node !== node).flatMap((one) => placesOf(containerRoute(one, containers), one.id, one.node)),
-      ...(await groups.elsewhere()).flatMap((one) => {
-        const route = { ...routeFacts("group", one.scope, one.name, specOf(one.content)), what: `scaling group '${one.name}'` };
-        return placesOf(route, one.id, one.content.node);
+    const gateways = new Map((await nodes.list(GONE_AFTER_MS)).map((one) => [one.id, one.gatewayUrl]));
+    const others: readonly (readonly [id: string, home: string, facts: RouteFacts])[] = [
+      ...routed.filter((one) => one.node !== node).map((one) => [one.id, one.node, containerRoute(one, containers)] as const),
+      ...(await groups.elsewhere()).flatMap(({ content, id, name, scope }) => {
+        const spec = specOf(content);
+        return spec.port === 0 ? [] : [[id, content.node, groupFacts(scope, name, spec)] as const];
       }),
-    ]);
+    ];
+    ofOthers = new Map(
+      others.flatMap(([id, home, facts]) => {
+        const way = routeElsewhere(facts, home, gateways.get(home));
+        return [[facts.label, way] as const, [id, way] as const];
+      }),
+    );
     ofContainers = new Map(
       routed
         .filter((one) => one.node === node)
@@ -56,7 +69,7 @@ export function createRoutes(parts: {
     if (known) return known;
     const spec = specOf(group.content);
     if (spec.port === 0) return undefined;
-    const route = { ...routeFacts("group", group.scope, group.name, spec), what: `scaling group '${group.name}'`, lease };
+    const route = { ...groupFacts(group.scope, group.name, spec), lease };
     ofGroups.set(group, route);
     return route;
   };
@@ -68,6 +81,8 @@ export function createRoutes(parts: {
       if (group) return groupRoute(group);
       const known = ofContainers.get(labelOrId);
       if (known && containers.address(known.id)) return known.route;
+      const remembered = performance.now() - readAt < OTHERS_MS ? ofOthers.get(labelOrId) : undefined;
+      if (remembered) return orThrow(remembered);
       reading ??= read().finally(() => {
         reading = undefined;
       });
@@ -75,18 +90,43 @@ export function createRoutes(parts: {
       const there = ofContainers.get(labelOrId);
       if (there) return there.route;
       const other = ofOthers.get(labelOrId);
-      if (other)
-        throw new Refused(
-          421,
-          `The ${other.what} is on another node, ${other.node}, whose gateway leads to it.`,
-          "`svc clusters describe` shows the nodes that run; what balances load before them sends a route to its own node.",
-        );
-      return undefined;
+      return other && orThrow(other);
     },
   };
 }
 
-function routeFacts(kind: RouteKind, environmentId: string, name: string, spec: ContainerSpec): Omit<Route, "what" | "lease"> {
+/** What is known of a route beside its server. */
+type RouteFacts = Omit<Route, "lease" | "node">;
+
+/**
+ * The route to what another node has.
+ * @param gateway address of its gateway; undefined = it does not run
+ */
+function routeElsewhere(facts: RouteFacts, node: string, gateway: string | undefined): Route | Refused {
+  const { isPrivate, what } = facts;
+  const there = `The ${what} is on another node, ${node}`;
+  if (gateway === undefined) return new Refused(502, `${there}, which does not run.`, "`svc clusters describe` shows the nodes that run.");
+  if (isPrivate) return new Refused(421, `${there}, and private: only clients on the machine of that node reach it, at its own gateway.`);
+  const address = serverAt(gateway);
+  if (!address)
+    return new Refused(
+      421,
+      `${there}, whose gateway leads to it; it does not say where others reach that.`,
+      "SVC_GATEWAY_ADDRESS of that node says it, for example https://node-1.internal:6669.",
+    );
+  return { ...facts, node, lease: () => Promise.resolve({ address, release: () => undefined }) };
+}
+
+function orThrow(way: Route | Refused): Route {
+  if (way instanceof Refused) throw way;
+  return way;
+}
+
+function groupFacts(environmentId: string, name: string, spec: ContainerSpec): RouteFacts {
+  return { ...routeFacts("group", environmentId, name, spec), what: `scaling group '${name}'` };
+}
+
+function routeFacts(kind: RouteKind, environmentId: string, name: string, spec: ContainerSpec): Omit<RouteFacts, "what"> {
   const { authenticated, grpc, private: isPrivate } = spec;
   return {
     label: routeLabel(kind, environmentId, name),
@@ -97,10 +137,6 @@ function routeFacts(kind: RouteKind, environmentId: string, name: string, spec: 
     isPrivate,
     isAuthenticated: authenticated,
   };
-}
-
-function placesOf({ label, what }: Pick<Route, "label" | "what">, id: string, node: string) {
-  return [label, id].map((key) => [key, { what, node }] as const);
 }
 
 function containerRoute({ environmentId, id, name, spec }: StoredContainer, containers: Pick<Containers, "address">): Route {

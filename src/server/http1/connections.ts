@@ -1,4 +1,4 @@
-/** Connections to servers of HTTP/1.1 on this machine, kept for the next request. */
+/** Connections to servers of HTTP/1.1, kept for the next request. */
 
 import { Pipe } from "./pipe.ts";
 
@@ -6,6 +6,13 @@ import { Pipe } from "./pipe.ts";
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
+  /** Whether it speaks TLS, with a certificate of its host's name; default: it does not. */
+  readonly isEncrypted?: boolean;
+}
+
+/** An address as text, by which connections are told apart. */
+export function addressText({ host, isEncrypted = false, port }: ServerAddress): string {
+  return `${isEncrypted ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** A server did not take a connection: nothing was sent. */
@@ -39,13 +46,17 @@ interface Place {
 }
 
 /** Opens a connection. Rejects with ConnectRefused. */
-export async function connectPipe({ host, port }: ServerAddress): Promise<Pipe> {
+export async function connectPipe(address: ServerAddress): Promise<Pipe> {
+  const { host, isEncrypted = false, port } = address;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isLate = false;
   try {
+    const secured = Promise.withResolvers<void>();
+    if (!isEncrypted) secured.resolve();
     const opening = Bun.connect<{ pipe: Pipe | undefined }>({
       hostname: host,
       port,
+      ...(isEncrypted && { tls: { serverName: host, rejectUnauthorized: true } }),
       data: { pipe: undefined },
       socket: {
         binaryType: "uint8array",
@@ -54,9 +65,17 @@ export async function connectPipe({ host, port }: ServerAddress): Promise<Pipe> 
           socket.data.pipe = new Pipe(socket);
           if (isLate) socket.terminate();
         },
+        handshake(socket, isDone, error) {
+          if (isDone && error === null && socket.authorized) return secured.resolve();
+          secured.reject(new Error(error?.message ?? "its certificate is not trusted"));
+          socket.terminate();
+        },
         data: (socket, bytes) => socket.data.pipe?.received(bytes),
         drain: (socket) => socket.data.pipe?.drained(),
-        close: (socket) => socket.data.pipe?.closed(),
+        close(socket) {
+          secured.reject(new Error("the connection was closed"));
+          socket.data.pipe?.closed();
+        },
         error: (socket) => socket.terminate(),
         connectError: () => undefined,
       },
@@ -67,11 +86,15 @@ export async function connectPipe({ host, port }: ServerAddress): Promise<Pipe> 
         reject(new Error(`no answer in ${CONNECT_MS / 1_000} seconds`));
       }, CONNECT_MS);
     });
+    secured.promise.catch(() => undefined);
     const { data } = await Promise.race([opening, late]);
+    await Promise.race([secured.promise, late]);
     if (data.pipe) return data.pipe;
     throw new Error("the connection did not open");
   } catch (error) {
-    throw new ConnectRefused(`${host}:${port} takes no connection: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConnectRefused(
+      `${addressText(address).replace("http://", "")} takes no connection: ${error instanceof Error ? error.message : String(error)}`,
+    );
   } finally {
     clearTimeout(timer);
   }
@@ -80,8 +103,8 @@ export async function connectPipe({ host, port }: ServerAddress): Promise<Pipe> 
 /** Makes connections. */
 export function createConnections(): Connections {
   const places = new Map<string, Place>();
-  const placeOf = ({ host, port }: ServerAddress): Place => {
-    const key = `${host}:${port}`;
+  const placeOf = (address: ServerAddress): Place => {
+    const key = addressText(address);
     let place = places.get(key);
     if (!place) {
       place = { idle: [], connecting: 0, waiting: [] };

@@ -30,18 +30,20 @@ export function startPresence(options: {
   readonly nodes: NodeStore;
   readonly id: string;
   readonly url: string;
+  /** See `NodeState`. */
+  readonly gatewayUrl: string;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
 }): Presence {
-  const { nodes, id, url, version, clock, log } = options;
+  const { nodes, id, gatewayUrl, url, version, clock, log } = options;
   const stopping = new AbortController();
   let isDraining = false;
   let isSkewed = false;
 
   const writeRow = async (how: "join" | "heartbeat"): Promise<void> => {
     const before = clock.now();
-    const storeTime = await nodes[how]({ id, url, version, isDraining }).catch(() => undefined);
+    const storeTime = await nodes[how]({ id, url, gatewayUrl, version, isDraining }).catch(() => undefined);
     if (storeTime === undefined) return;
     const skewMs = storeTime < before ? storeTime - before : Math.max(0, storeTime - clock.now());
     if (Math.abs(skewMs) > MOST_SKEW_MS && !isSkewed)

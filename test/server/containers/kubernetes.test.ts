@@ -7,8 +7,9 @@ import { ClusterService } from "../../../gen/svc/v1/cluster_pb.ts";
 import { ContainerService, ContainerStatus } from "../../../gen/svc/v1/container_pb.ts";
 import { SandboxService } from "../../../gen/svc/v1/sandbox_pb.ts";
 import { VolumeService } from "../../../gen/svc/v1/volume_pb.ts";
+import { readShellEvent, readStreamMessage, streamMessage } from "../../../src/domain/shell-frames.ts";
 import { eventually } from "../../harness/eventually.ts";
-import { ended, FakeKubernetes } from "../../harness/fake-kubernetes.ts";
+import { ended, FakeKubernetes, programs } from "../../harness/fake-kubernetes.ts";
 import { lacksProgram } from "../../harness/needs.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 
@@ -100,10 +101,52 @@ describe.skipIf(lacksProgram("openssl"))("a server in a cluster", () => {
     expect([fake.names("pods"), (await clusters.listPods({})).pods.some(({ name: one }) => one === "two")]).toEqual([[], false]);
   });
 
+  test("a sandbox is a pod without a network, in which commands have their input, folder, variables, exit code and time", async () => {
+    const sandboxes = () => server.client(SandboxService);
+    fake.onExec = programs();
+    const { sandbox } = await sandboxes().createSandbox({ image: "img:1", name: "box", memory: "64Mi" });
+    const [pod = "", ...more] = fake.names("pods");
+    expect([more, fake.pod(pod).metadata.labels]).toEqual([
+      [],
+      expect.objectContaining({ "svc.id": sandbox?.id, "svc.kind": "sandbox", "svc.dev/network": "none" }),
+    ]);
+    expect(fake.pod(pod).spec?.containers?.[0]).toMatchObject({ image: "img:1", resources: { limits: { memory: "67108864" } } });
+    const run = async (script: string, input: string, timeoutSeconds = 0) => {
+      const { ticket } = await sandboxes().openExec({
+        ...{ sandbox: "box", command: ["/bin/sh", "-c", script], workdir: "/", timeoutSeconds },
+        environment: [{ name: "OF_THIS", source: { case: "value", value: "b c" } }],
+      });
+      const headers = { authorization: `Bearer ${await server.token()}`, "svc-shell-ticket": ticket };
+      const socket = new WebSocket(`${server.url.replace("http", "ws")}/v1/sandboxes/exec`, { headers } as unknown as string[]);
+      socket.binaryType = "arraybuffer";
+      const said: { stdout: string; stderr: string; exit?: number } = { stdout: "", stderr: "" };
+      socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+        const event = typeof data === "string" ? readShellEvent(data) : undefined;
+        if (event?.is === "exit") said.exit = event.code;
+        if (typeof data === "string") return;
+        const { bytes, stream } = readStreamMessage(new Uint8Array(data)) ?? { stream: "stdout", bytes: new Uint8Array() };
+        said[stream === "stderr" ? "stderr" : "stdout"] += Buffer.from(bytes).toString();
+      };
+      socket.onopen = () => {
+        socket.send(streamMessage("stdin", Buffer.from(input)));
+        socket.send(JSON.stringify({ is: "end" }));
+      };
+      await new Promise((resolve) => {
+        socket.onclose = resolve;
+      });
+      return said;
+    };
+    expect(await run('cat; pwd; echo "$OF_THIS" >&2; exit 7', "typed\n")).toEqual({ stdout: "typed\n/\n", stderr: "b c\n", exit: 7 });
+    expect((await run("sleep 7001 & sleep 7001", "", 1)).exit).toBe(124);
+    fake.network.enforcement = "ignored";
+    fake.objects.delete("networkpolicies/svc-no-network");
+    expect(await refusal(sandboxes().createSandbox({ image: "img:1" }))).toContain("does not keep network policies");
+    fake.network.enforcement = "kept";
+    await sandboxes().terminateSandbox({ sandbox: "box" });
+    expect(fake.names("pods")).toEqual([]);
+  });
+
   test("what the cluster cannot keep is refused in words", async () => {
-    expect(await refusal(server.client(SandboxService).createSandbox({ image: "i" }))).toContain(
-      "cannot promise a container without a network",
-    );
     await server.client(VolumeService).createVolume({ name: "kept" });
     const spec = { image: "i", volumes: [{ volume: "kept", path: "/kept" }] };
     expect(await refusal(containers().runContainer({ spec }))).toContain("A volume is a folder of this server's machine");

@@ -25,6 +25,11 @@ export interface EngineUnderTest {
   readonly missing: { readonly image: string; readonly words: string };
   /** A folder that containers can have; undefined = it refuses them. */
   readonly folder: string | undefined;
+  /**
+   * What a script prints last in a container without a network; `with` is what it prints in one
+   * that has one, where that tells more.
+   */
+  readonly network: { readonly script: string; readonly without: string; readonly with?: string };
   /** Where ports are reached. */
   readonly hosts: RegExp;
   /** Containers in which builds run their steps. */
@@ -163,11 +168,14 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
     testIf(keeps("no network"))(
       "one without a network has its own machine alone",
       async () => {
-        const said = await withContainer(shell("ip -o link | wc -l"), async (id) => {
-          await engine.waitForEnd(id, signal);
-          return (await lines(id)).map(({ line }) => line.trim());
-        });
-        expect(said).toEqual(["1"]);
+        const { network } = under;
+        const said = (hasNetwork: boolean) =>
+          withContainer({ ...shell(network.script), hasNetwork }, async (id) => {
+            await engine.waitForEnd(id, signal);
+            return (await lines(id)).at(-1)?.line.trim();
+          });
+        if (network.with !== undefined) expect(await said(true)).toBe(network.with);
+        expect(await said(false)).toBe(network.without);
       },
       TEST_MS,
     );

@@ -13,6 +13,7 @@ import {
   VOLUMES_VARIABLE,
 } from "../../../src/server/engines/find-engine.ts";
 import { createHostEngine } from "../../../src/server/engines/host/host-engine.ts";
+import { PROBE_VARIABLE } from "../../../src/server/engines/kubernetes/network-trial.ts";
 import { KUBERNETES_REFUSALS, kubernetesUnderTest, lacksKubernetes } from "../../harness/kubernetes.ts";
 import { lacksProgram } from "../../harness/needs.ts";
 import { BUSYBOX, lacksPodman, startPodman } from "../../harness/podman.ts";
@@ -27,6 +28,7 @@ if (!lacksPodman())
       engine: createDockerEngine(podman.address.slice("unix://".length)),
       ...{ image: BUSYBOX, missing: { image: "localhost/none:none", words: "There is no image 'localhost/none:none'" } },
       ...{ containers: podman.containers, splitsOutput: true, hosts: /^127\.0\.0\.1$/, folder: folder.path },
+      network: { script: "ip -o link | wc -l", without: "1" },
       builds: () =>
         podman
           .podman("ps", "--all", "--external", "--filter", "status=unknown", "--quiet")
@@ -49,6 +51,7 @@ if (process.platform === "linux" && !lacksProgram("busybox"))
         engine: createHostEngine({ folder: folder.path, env: process.env }),
         ...{ image: "host:", missing: { image: "host:/no/such", words: "no folder /no/such" } },
         ...{ containers: () => readdirSync(folder.path), splitsOutput: true, hosts: /^127\.0\.0\.1$/, folder: undefined },
+        network: { script: "ip -o link | wc -l", without: "1" },
         builds: () => [],
         close: async () => folder[Symbol.dispose](),
       };
@@ -71,9 +74,16 @@ describe("where the engine is", () => {
     expect(engineAddress({ XDG_RUNTIME_DIR: folder.path }, "/")).toEqual({ kind: "socket", path });
     expect(engineAddress({ [ENGINE_VARIABLE]: "kubernetes" }, "/")).toEqual({ kind: "kubernetes", context: undefined });
     expect(engineAddress({ [ENGINE_VARIABLE]: "kubernetes:a:b" }, "/")).toEqual({ kind: "kubernetes", context: "a:b" });
-    const wrong = [{ [ENGINE_VARIABLE]: "kubernetes:" }, { [VOLUMES_VARIABLE]: "data" }, { [NAMESPACE_VARIABLE]: "A b" }];
+    const wrong = [
+      { [ENGINE_VARIABLE]: "kubernetes:" },
+      { [VOLUMES_VARIABLE]: "data" },
+      { [NAMESPACE_VARIABLE]: "A b" },
+      { [PROBE_VARIABLE]: "a b" },
+    ];
     for (const env of wrong)
-      expect(() => engineAddress({ [ENGINE_VARIABLE]: "kubernetes", ...env }, "/")).toThrow(/ is '(?:kubernetes:|data|A b)', which is no /);
+      expect(() => engineAddress({ [ENGINE_VARIABLE]: "kubernetes", ...env }, "/")).toThrow(
+        / is '(?:kubernetes:|data|A b|a b)', which is no /,
+      );
     expect(() => engineAddress({ [ENGINE_VARIABLE]: "tcp://127.0.0.1:2375" }, "/")).toThrow("which is no address of a container engine");
     expect(() => findEngine({ [ENGINE_VARIABLE]: "off" }, "/")).toThrow(`This server has no container engine: ${ENGINE_VARIABLE} is off.`);
   });

@@ -1,15 +1,18 @@
 /** A gateway with routes of a test's own, and no server around it. */
 
 import { connect } from "node:net";
+import { systemClock } from "../../../src/context/system-clock.ts";
+import type { KeyRing } from "../../../src/server/access/keys.ts";
 import { type Caller, TokenRefused } from "../../../src/server/access/tokens.ts";
 import { PATIENCE, type Patience } from "../../../src/server/gateway/exchange.ts";
 import type { GatewayMeter, SeenRequest } from "../../../src/server/gateway/gateway-meter.ts";
+import { createHops } from "../../../src/server/gateway/hops.ts";
 import { type GatewayListener, listenGateway } from "../../../src/server/gateway/listener.ts";
 import type { Route } from "../../../src/server/gateway/route.ts";
 import { createConnections } from "../../../src/server/http1/connections.ts";
 
 /** What a test's route is, beside its address. */
-export type RouteOptions = Partial<Pick<Route, "isGrpc" | "isPrivate" | "isAuthenticated" | "environmentId" | "lease">>;
+export type RouteOptions = Partial<Pick<Route, "isGrpc" | "isPrivate" | "isAuthenticated" | "environmentId" | "lease" | "node">>;
 
 /** A gateway. */
 export class TestGateway implements AsyncDisposable {
@@ -27,9 +30,16 @@ export class TestGateway implements AsyncDisposable {
   constructor({
     patience = {},
     names = [],
+    node = "node_one",
     meter = { answered: (one) => void this.seen.push(one) },
     ...listen
-  }: { patience?: Partial<Patience>; names?: string[]; meter?: GatewayMeter; certificate?: { cert: string; key: string } } = {}) {
+  }: {
+    patience?: Partial<Patience>;
+    names?: string[];
+    node?: string;
+    meter?: GatewayMeter;
+    certificate?: { cert: string; key: string };
+  } = {}) {
     this.#listener = listenGateway({ host: "127.0.0.1", port: 0, ...listen });
     this.#listener.serve(async () => ({
       routes: { find: async (label) => this.#routes.get(label) },
@@ -47,6 +57,7 @@ export class TestGateway implements AsyncDisposable {
           teamId === "team" ? ["env", "other"].map((id) => ({ id, name: id, projectId: "p", projectName: "p", teamId, createdAt: 0 })) : [],
       },
       names: new Set(names),
+      hops: createHops({ keys: KEYS, node, clock: CLOCK }),
       connections: createConnections(),
       patience: { ...PATIENCE, ...patience },
       meter,
@@ -94,6 +105,10 @@ export class TestGateway implements AsyncDisposable {
   }
 }
 
+/** The clock of all gateways of tests. */
+export const CLOCK = systemClock;
+/** Keys that all gateways of tests share. */
+export const KEYS: KeyRing = [{ id: "0123456789ab", secret: new Uint8Array(32).fill(7) }];
 const PERMITTED: Caller = { clientId: "c", teamId: "team", permissions: ["query.online"] };
 const CALLERS: Readonly<Record<string, Caller>> = {
   good: PERMITTED,

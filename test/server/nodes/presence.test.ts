@@ -17,6 +17,7 @@ function setup(storeClock?: ManualClock) {
       nodes,
       id,
       url: `http://127.0.0.1/${id}`,
+      gatewayUrl: "",
       version: "1",
       clock,
       log: createLog({ clock, write: (line) => logged.push(JSON.parse(line) as Record<string, unknown>) }),

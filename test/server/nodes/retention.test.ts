@@ -16,7 +16,7 @@ test("jobs go a month after their end, however many there are; nodes that are go
   const job = { kind: "k", payload: null, maxAttempts: 1, attemptTimeoutMs: 1 };
   await Promise.all(Array.from({ length: 2_100 }, (_, n) => store.jobs.enqueue({ ...job, id: `j${n}` })));
   await Promise.all(Array.from({ length: 2_099 }, (_, n) => store.jobs.cancel(`j${n}`)));
-  await store.nodes.join({ id: "n", url: "", version: "", isDraining: false });
+  await store.nodes.join({ id: "n", url: "", gatewayUrl: "", version: "", isDraining: false });
   now += DAY_MS + 1;
   await run();
   expect([(await store.jobs.job("j0"))?.state, await store.nodes.list(100 * DAY_MS)]).toEqual(["cancelled", []]);

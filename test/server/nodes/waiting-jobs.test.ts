@@ -21,7 +21,7 @@ test("of two nodes the older one samples the jobs that wait, and zero when none 
     return nodes.map(({ waiting }) => waiting().map(({ environmentId, labels, last }) => `${environmentId} ${labels.kind} ${last}`));
   };
   try {
-    for (const { id } of nodes) await metadata.nodes.join({ id, url: "", version: "1", isDraining: false });
+    for (const { id } of nodes) await metadata.nodes.join({ id, url: "", gatewayUrl: "", version: "1", isDraining: false });
     expect(await sample()).toEqual([[], []]);
     for (const id of ["job_1", "job_2"])
       await metadata.jobs.enqueue({ id, kind: "deployment", scope: "env_1", payload: null, maxAttempts: 1, attemptTimeoutMs: 1 });

@@ -8,7 +8,7 @@ import { ApiRefusal, type Described, type KubernetesApi, wordsIn } from "./kuber
 import { hasEnded, hasStarted, labelsOf, type Pod } from "./pod.ts";
 import { podName, podOf } from "./pod-manifest.ts";
 
-/** What this server does in its namespace, as rules of a role name it. */
+/** What this server does in its namespace, as rules of a role name it; default group: the core. */
 const NEEDED = [
   ["create", "pods"],
   ["get", "pods"],
@@ -22,7 +22,9 @@ const NEEDED = [
   ["create", "secrets"],
   ["delete", "secrets"],
   ["list", "events"],
-] as const;
+  ["create", "networkpolicies", "networking.k8s.io"],
+  ["list", "networkpolicies", "networking.k8s.io"],
+] as const satisfies readonly (readonly [verb: string, resource: string, group?: string])[];
 /** An image that a pod names which is only tried, and never made. */
 const TRIED_IMAGE = "registry.k8s.io/pause:3.10";
 
@@ -101,7 +103,12 @@ export function createKubernetesCluster(api: KubernetesApi, managed: () => Promi
       "Kubernetes API": async () => {
         await api.json("/version", { signal });
       },
-      ...Object.fromEntries(NEEDED.map(([verb, resource]) => [`${verb} ${resource}`, () => checkPermission(api, verb, resource, signal)])),
+      ...Object.fromEntries(
+        NEEDED.map(([verb, resource, group = ""]) => [
+          `${verb} ${resource}`,
+          () => checkPermission(api, { verb, resource, group }, signal),
+        ]),
+      ),
       "a pod as containers have them": async () => {
         const name = `svc-try-${crypto.randomUUID()}`;
         const pod = podOf(
@@ -110,6 +117,7 @@ export function createKubernetesCluster(api: KubernetesApi, managed: () => Promi
             ...{ cpus: undefined, memoryBytes: undefined, hasNetwork: true, isRestricted: false },
           },
           undefined,
+          TRIED_IMAGE,
         );
         await api.json(`${namespace}/pods`, { method: "POST", query: { dryRun: "All" }, json: pod, signal });
       },
@@ -118,7 +126,11 @@ export function createKubernetesCluster(api: KubernetesApi, managed: () => Promi
 }
 
 /** Rejects with Failure when this server's account may not do something in its namespace. */
-async function checkPermission(api: KubernetesApi, verb: string, resource: string, signal: AbortSignal): Promise<void> {
+async function checkPermission(
+  api: KubernetesApi,
+  { group, resource, verb }: { readonly verb: string; readonly resource: string; readonly group: string },
+  signal: AbortSignal,
+): Promise<void> {
   const [name, subresource] = resource.split("/");
   const { status } = await api.json<{ status?: { allowed?: boolean; reason?: string } }>(
     "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
@@ -128,7 +140,7 @@ async function checkPermission(api: KubernetesApi, verb: string, resource: strin
       json: {
         apiVersion: "authorization.k8s.io/v1",
         kind: "SelfSubjectAccessReview",
-        spec: { resourceAttributes: { namespace: api.access.namespace, verb, resource: name, ...(subresource && { subresource }) } },
+        spec: { resourceAttributes: { namespace: api.access.namespace, verb, group, resource: name, ...(subresource && { subresource }) } },
       },
     },
   );

@@ -5,11 +5,25 @@ import type { ContainerEngine, EngineOutput } from "../container-engine.ts";
 import { OutputLines } from "../output-lines.ts";
 import { stamped } from "../stamped-line.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
+import { Isolation } from "./isolation.ts";
 import { ApiRefusal, createKubernetesApi, type Described, isGone, type KubernetesApi, unlessGone, wordsIn } from "./kubernetes-api.ts";
 import { createKubernetesCluster } from "./kubernetes-cluster.ts";
 import { startExec } from "./kubernetes-exec.ts";
-import { CONTAINER, containerOf, hasEnded, hasStarted, labelsOf, type Pod, schedulingWords, startFault } from "./pod.ts";
-import { GVISOR_CLASS, labelKey, labelValue, MANAGED, MANAGER, podName, podOf, type SharedVolumes, secretOf } from "./pod-manifest.ts";
+import { foundBy, lacksTools, PROBE_IMAGE } from "./network-probe.ts";
+import { probeImageMissing, probeToolsMissing } from "./network-trial.ts";
+import { CONTAINER, containerOf, hasEnded, hasStarted, labelsOf, type Pod, type StartFault, schedulingWords, startFault } from "./pod.ts";
+import {
+  GVISOR_CLASS,
+  labelKey,
+  labelValue,
+  MANAGED,
+  MANAGER,
+  podLabels,
+  podName,
+  podOf,
+  type SharedVolumes,
+  secretOf,
+} from "./pod-manifest.ts";
 import { PodUse } from "./pod-use.ts";
 import { PodWatch } from "./pod-watch.ts";
 
@@ -30,16 +44,22 @@ export interface KubernetesOptions {
   readonly volumes?: SharedVolumes | undefined;
   /** Shortest time between two watches, in milliseconds. */
   readonly pauseMs?: number;
+  /** Image of what looks at the network of pods that are to have none. */
+  readonly probeImage?: string;
+  /** Milliseconds of a clock that nobody sets. */
+  readonly now?: () => number;
 }
 
 /** Makes an engine. */
-export function createKubernetesEngine(access: ClusterAccess, { volumes, pauseMs }: KubernetesOptions = {}): ContainerEngine {
+export function createKubernetesEngine(access: ClusterAccess, options: KubernetesOptions = {}): ContainerEngine {
+  const { now, pauseMs, probeImage = PROBE_IMAGE, volumes } = options;
   const api = createKubernetesApi(access);
   const { namespace } = access;
   const pods = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
   const secrets = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
   const watch = new PodWatch(api, pods, EVERYTHING, pauseMs);
   const measured = new PodUse(api, namespace);
+  const isolation = new Isolation({ api, pods, watch, image: probeImage }, now);
   const of = (id: string): string => `${pods}/${encodeURIComponent(id)}`;
   const find = (id: string): Promise<Pod | undefined> => unlessGone(api.json<Pod>(of(id)));
   const listed = async (selector: string): Promise<readonly Pod[]> => (await api.list<Pod>(pods, { labelSelector: selector })).items;
@@ -73,8 +93,9 @@ export function createKubernetesEngine(access: ClusterAccess, { volumes, pauseMs
     },
 
     async create(container, signal) {
-      const manifest = podOf(container, volumes);
+      const manifest = podOf(container, volumes, probeImage);
       if (container.isRestricted) await refuseWithoutGvisor(api, signal);
+      if (!container.hasNetwork) await isolation.ensure(podLabels(container), signal);
       const id = podName(container.name);
       let isRefused = false;
       try {
@@ -108,7 +129,8 @@ export function createKubernetesEngine(access: ClusterAccess, { volumes, pauseMs
       await wait((pod) => pod.spec?.nodeName !== undefined || isDecided(pod), SCHEDULE_MS);
       const pod = await wait(isDecided, START_MS);
       const fault = startFault(pod);
-      if (fault) throw refusalOf(pod, fault);
+      if (fault?.kind === "network") isolation.forget();
+      if (fault) throw refusalOf(pod, fault, probeImage);
     },
 
     async inspect(id) {
@@ -195,7 +217,13 @@ function deletion({ metadata }: Pod, graceSeconds: number): object {
 }
 
 /** Why a pod did not start. */
-function refusalOf(pod: Pod, { kind, words }: { readonly kind: "image" | "program"; readonly words: string }): Failure {
+function refusalOf(pod: Pod, { exitCode, kind, words }: StartFault, probeImage: string): Failure {
+  if (kind === "network image") return probeImageMissing(probeImage, words);
+  if (kind === "network" && lacksTools(exitCode)) return probeToolsMissing(probeImage);
+  if (kind === "network")
+    return new Failure("failed_precondition", `The pod was not seen to have no network: ${heldWords(exitCode, words)}.`, {
+      hint: "The network plugin of its node keeps the policy late, or not at all: the policy is tried again with another sandbox.",
+    });
   if (kind === "program")
     return new Failure("invalid_argument", `Kubernetes could not start the program: ${words || "it does not say why"}.`);
   const image = pod.spec?.containers?.[0]?.image ?? "";
@@ -206,6 +234,13 @@ function refusalOf(pod: Pod, { kind, words }: { readonly kind: "image" | "progra
       hint: "Check its name; the nodes of the cluster fetch it, with the secrets that their service account has for its registry.",
     },
   );
+}
+
+/** Why a pod's program was held to the end. */
+function heldWords(exitCode: number | undefined, words: string): string {
+  const { words: reached = "" } = foundBy(exitCode) ?? {};
+  if (reached !== "") return `the last that it reached was ${reached}`;
+  return words || `what looks at it ended with code ${exitCode ?? "unknown"}`;
 }
 
 /** Why a pod has not started in time, by what the scheduler or the kubelet complained of last. */

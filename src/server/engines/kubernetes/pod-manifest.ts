@@ -4,11 +4,15 @@ import { createHash } from "node:crypto";
 import { relative, sep } from "node:path";
 import { Failure } from "../../failure.ts";
 import type { NewContainer } from "../container-engine.ts";
-import { CONTAINER, LABELS_ANNOTATION, NAME_ANNOTATION, type Pod } from "./pod.ts";
+import { HELD, probeCommand } from "./network-probe.ts";
+import { CONTAINER, LABELS_ANNOTATION, NAME_ANNOTATION, NETWORK_PROBE, type Pod } from "./pod.ts";
 
 /** The label of all that is made here, and its value. */
 export const MANAGED = "app.kubernetes.io/managed-by";
 export const MANAGER = "svc";
+/** The label of pods that are to have no network, and its value. */
+export const NETWORK = "svc.dev/network";
+export const NO_NETWORK = "none";
 /** What keeps a pod from being started before it is wanted. */
 const GATE = "svc.dev/start";
 /** The class of pods with a kernel of their own. */
@@ -54,10 +58,11 @@ export function labelKey(key: string): string {
 }
 
 /**
- * The pod of a container, which waits until its gate is opened. Throws Failure for what it cannot
- * have.
+ * The pod of a container, which waits until its gate is opened. One without a network holds its
+ * program until it sees that it has none. Throws Failure for what it cannot have.
+ * @param probeImage of what looks at the network
  */
-export function podOf(container: NewContainer, shared: SharedVolumes | undefined): object {
+export function podOf(container: NewContainer, shared: SharedVolumes | undefined, probeImage: string): object {
   const {
     arguments: args,
     cpus,
@@ -73,14 +78,6 @@ export function podOf(container: NewContainer, shared: SharedVolumes | undefined
     port,
     user,
   } = container;
-  if (!hasNetwork)
-    throw new Failure(
-      "failed_precondition",
-      "Kubernetes cannot promise a container without a network: nothing says whether a cluster keeps its network policies.",
-      {
-        hint: "Run sandboxes on a server with Podman or Docker; `svc container run` works here.",
-      },
-    );
   if (container.isOnHost) throw new Failure("failed_precondition", "A pod does not share the network of this server's machine.");
   const limits = {
     ...(cpus !== undefined && { cpu: `${Math.max(1, Math.round(cpus * 1_000))}m` }),
@@ -92,7 +89,7 @@ export function podOf(container: NewContainer, shared: SharedVolumes | undefined
     kind: "Pod",
     metadata: {
       name: podName(name),
-      labels: { ...legalLabels(labels), [MANAGED]: MANAGER },
+      labels: podLabels(container),
       annotations: { [NAME_ANNOTATION]: name, [LABELS_ANNOTATION]: JSON.stringify(labels) },
     },
     spec: {
@@ -101,6 +98,7 @@ export function podOf(container: NewContainer, shared: SharedVolumes | undefined
       ...(isRestricted && { runtimeClassName: GVISOR_CLASS }),
       securityContext: { seccompProfile: { type: "RuntimeDefault" } },
       ...(mounts.length > 0 && { volumes: [{ name: "shared", persistentVolumeClaim: { claimName: claimOf(shared).claim } }] }),
+      ...(!hasNetwork && { initContainers: [{ ...probeContainer(probeImage, probeCommand(HELD)), name: NETWORK_PROBE }] }),
       containers: [
         {
           ...{ name: CONTAINER, image, imagePullPolicy: "IfNotPresent", ...(container.workdir && { workingDir: container.workdir }) },
@@ -118,6 +116,19 @@ export function podOf(container: NewContainer, shared: SharedVolumes | undefined
         },
       ],
     },
+  };
+}
+
+/** The labels of a container's pod. */
+export function podLabels({ hasNetwork, labels }: Pick<NewContainer, "hasNetwork" | "labels">): Readonly<Record<string, string>> {
+  return { ...legalLabels(labels), [MANAGED]: MANAGER, ...(!hasNetwork && { [NETWORK]: NO_NETWORK }) };
+}
+
+/** What looks at the network of a pod. */
+export function probeContainer(image: string, command: readonly string[]): object {
+  return {
+    ...{ name: CONTAINER, image, imagePullPolicy: "IfNotPresent", command: command.map(literal) },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
   };
 }
 

@@ -47,6 +47,7 @@ export interface Pod {
       readonly message?: string;
     }[];
     readonly containerStatuses?: readonly { readonly state?: ContainerState; readonly ready?: boolean; readonly restartCount?: number }[];
+    readonly initContainerStatuses?: readonly { readonly state?: ContainerState }[];
   };
 }
 
@@ -55,6 +56,8 @@ export const NAME_ANNOTATION = "svc.dev/name";
 export const LABELS_ANNOTATION = "svc.dev/labels";
 /** The one container of a pod. */
 export const CONTAINER = "main";
+/** What runs before it in a pod that is to have no network, and ends once there is none. */
+export const NETWORK_PROBE = "network";
 
 /** Why an image is not there; other reasons to wait pass by themselves. */
 const NO_IMAGE = ["ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable"];
@@ -73,11 +76,24 @@ export function hasStarted(pod: Pod): boolean {
   return running !== undefined || (terminated !== undefined && !UNSTARTABLE.includes(terminated.reason ?? ""));
 }
 
-/**
- * Why a pod's program cannot be started, in the words of its kubelet; undefined = nothing is known.
- */
-export function startFault(pod: Pod): { readonly kind: "image" | "program"; readonly words: string } | undefined {
+/** Why a pod's program cannot be started. */
+export interface StartFault {
+  /** Those of the network are about what runs before the program, to see that there is none. */
+  readonly kind: "image" | "program" | "network image" | "network";
+  /** Those of its kubelet. */
+  readonly words: string;
+  /** Of what runs before the program; undefined = it did not end by itself. */
+  readonly exitCode?: number | undefined;
+}
+
+/** Why a pod's program cannot be started; undefined = nothing is known. */
+export function startFault(pod: Pod): StartFault | undefined {
   const { terminated, waiting } = stateOf(pod);
+  const probe = pod.status?.initContainerStatuses?.[0]?.state;
+  if (probe?.waiting && NO_IMAGE.includes(probe.waiting.reason ?? "")) return { kind: "network image", words: saidOf(probe.waiting) };
+  if (probe?.waiting && UNSTARTABLE.includes(probe.waiting.reason ?? "")) return { kind: "network", words: saidOf(probe.waiting) };
+  if (probe?.terminated && probe.terminated.exitCode !== 0 && hasEnded(pod))
+    return { kind: "network", words: saidOf(probe.terminated), exitCode: probe.terminated.exitCode };
   if (waiting && NO_IMAGE.includes(waiting.reason ?? "")) return { kind: "image", words: saidOf(waiting) };
   if (waiting && UNSTARTABLE.includes(waiting.reason ?? "")) return { kind: "program", words: saidOf(waiting) };
   if (terminated && UNSTARTABLE.includes(terminated.reason ?? "")) return { kind: "program", words: saidOf(terminated) };
@@ -116,6 +132,11 @@ export function containerOf(pod: Pod): EngineContainer {
     endedAt: endedAt === undefined || startedAt === undefined ? endedAt : Math.max(startedAt, endedAt),
     address: isRunning && port !== undefined && isElsewhere(host) ? { host, port } : undefined,
   };
+}
+
+/** The exit code of a pod's program; undefined = it did not end by itself. */
+export function exitCodeOf(pod: Pod): number | undefined {
+  return stateOf(pod).terminated?.exitCode;
 }
 
 /** The labels that a container was given, whatever became of them as labels of its pod. */

@@ -8,6 +8,8 @@ export interface NodeState {
   readonly id: string;
   /** Its address, as seen on its own machine. */
   readonly url: string;
+  /** Where gateways of other nodes reach its own; empty = nowhere. */
+  readonly gatewayUrl: string;
   readonly version: string;
   /** Whether it accepts no new work because it is about to stop. */
   readonly isDraining: boolean;

@@ -461,4 +461,7 @@ create table image_build_line (
 create index image_build_line_by_build on image_build_line (environment_id, name, seq);
 `);
   },
+  (db) => {
+    db.run("alter table node add column gateway_url text not null default ''");
+  },
 ];

@@ -6,6 +6,7 @@ import type { NodeRecord, NodeState, NodeStore } from "./nodes.ts";
 const NODES = rowCodec<NodeRecord>("node", {
   id: text,
   url: text,
+  gatewayUrl: text,
   version: text,
   isDraining: flag,
   startedAt: integer,

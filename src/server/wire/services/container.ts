@@ -20,6 +20,7 @@ import { Failure } from "../../failure.ts";
 import { routeAddress, routeLabel } from "../../route-label.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { containerCluster } from "./cluster.ts";
 
@@ -37,13 +38,15 @@ const STATUSES = {
 export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
-  const message = async (container: StoredContainer, { requestHeader }: HandlerContext) =>
-    containerMessage(
+  const message = async (container: StoredContainer, { requestHeader }: HandlerContext) => ({
+    ...containerMessage(
       container,
       platform.gatewayAddressFor(requestHeader),
       (await platform.containers()).uses,
       await containerCluster(platform),
-    );
+    ),
+    pageUrl: pageAddress(platform, requestHeader, container.environmentId, "container", { name: container.id }),
+  });
   const containers = async (): Promise<Containers> => (await platform.containers()).containers;
 
   router.service(ContainerService, {

@@ -10,6 +10,7 @@ import type { ContainerUses } from "../../containers/container-use.ts";
 import type { Sandboxes } from "../../containers/sandboxes.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { containerStatus, named, useMessage } from "./container.ts";
 
@@ -21,24 +22,28 @@ export function register(router: ConnectRouter, platform: Platform): void {
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
   const sandboxes = async (): Promise<Sandboxes> => (await platform.containers()).sandboxes;
 
-  const message = async (sandbox: StoredContainer) => sandboxMessage(sandbox, (await platform.containers()).uses);
+  const message = async (sandbox: StoredContainer, { requestHeader }: HandlerContext) => ({
+    ...sandboxMessage(sandbox, (await platform.containers()).uses),
+    url: pageAddress(platform, requestHeader, sandbox.environmentId, "sandbox", { id: sandbox.id }),
+  });
 
   router.service(SandboxService, {
     async createSandbox({ image, name, cpu, memory, environment: variables }, context) {
       const wish = { environment: await environmentOf(context), image, name, cpu, memory, variables };
-      return { sandbox: await message(await (await sandboxes()).create(wish, callerOf(context))) };
+      return { sandbox: await message(await (await sandboxes()).create(wish, callerOf(context)), context) };
     },
 
     async getSandbox({ sandbox }, context) {
-      return { sandbox: await message(await (await sandboxes()).get((await environmentOf(context)).id, named(sandbox))) };
+      return { sandbox: await message(await (await sandboxes()).get((await environmentOf(context)).id, named(sandbox)), context) };
     },
 
     async listSandboxes(_request, context) {
-      return { sandboxes: await Promise.all((await (await sandboxes()).list((await environmentOf(context)).id)).map(message)) };
+      const all = await (await sandboxes()).list((await environmentOf(context)).id);
+      return { sandboxes: await Promise.all(all.map((one) => message(one, context))) };
     },
 
     async terminateSandbox({ sandbox }, context) {
-      return { sandbox: await message(await (await sandboxes()).stop((await environmentOf(context)).id, named(sandbox), "")) };
+      return { sandbox: await message(await (await sandboxes()).stop((await environmentOf(context)).id, named(sandbox), ""), context) };
     },
 
     async openExec({ sandbox, command, workdir, environment: variables, timeoutSeconds, terminal, columns, rows }, context) {

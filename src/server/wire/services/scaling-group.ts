@@ -15,6 +15,7 @@ import type { GroupState } from "../../scaling-groups/replica-set.ts";
 import type { KnownGroup } from "../../scaling-groups/scaling-groups.ts";
 import type { EnvironmentRecord } from "../../stores/metadata/identity.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { containerCluster } from "./cluster.ts";
 import { containerMessage, hostWarnings, named } from "./container.ts";
@@ -32,8 +33,10 @@ const NO_BOUNDS = { minReplicas: 1, maxReplicas: 1, targetCpu: 0 };
 export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<EnvironmentRecord> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment;
-  const message = async (known: KnownGroup, { requestHeader }: HandlerContext) =>
-    groupMessage(known, platform.gatewayAddressFor(requestHeader), (await platform.containers()).uses, await containerCluster(platform));
+  const message = async (known: KnownGroup, { requestHeader }: HandlerContext) => ({
+    ...groupMessage(known, platform.gatewayAddressFor(requestHeader), (await platform.containers()).uses, await containerCluster(platform)),
+    pageUrl: pageAddress(platform, requestHeader, known.group.scope, "scalingGroup", { name: known.group.name }),
+  });
 
   router.service(ScalingGroupService, {
     async createScalingGroup({ bounds = NO_BOUNDS, name, spec, tags }, context) {

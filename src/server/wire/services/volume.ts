@@ -7,6 +7,7 @@ import { msToTimestamp } from "../../../domain/proto-time.ts";
 import { resolveScope } from "../../access/scope.ts";
 import type { MeasuredVolume, Volume, Volumes } from "../../containers/volumes.ts";
 import { callerOf } from "../interceptors.ts";
+import { pageAddress } from "../page-address.ts";
 import type { Platform } from "../platform.ts";
 import { named } from "./container.ts";
 
@@ -15,18 +16,27 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const environmentOf = async (context: HandlerContext): Promise<string> =>
     (await resolveScope(platform.environments, callerOf(context), context.requestHeader)).environment.id;
   const volumes = async (): Promise<Volumes> => (await platform.containers()).volumes;
+  const urlOf = ({ name }: Pick<Volume, "name">, environmentId: string, { requestHeader }: HandlerContext) => ({
+    url: pageAddress(platform, requestHeader, environmentId, "volume", { name }),
+  });
 
   router.service(VolumeService, {
     async createVolume({ name }, context) {
-      return { volume: volumeMessage(await (await volumes()).create(await environmentOf(context), named(name))) };
+      const environmentId = await environmentOf(context);
+      const volume = await (await volumes()).create(environmentId, named(name));
+      return { volume: { ...volumeMessage(volume), ...urlOf(volume, environmentId, context) } };
     },
 
     async getVolume({ name }, context) {
-      return { volume: measuredMessage(await (await volumes()).get(await environmentOf(context), named(name))) };
+      const environmentId = await environmentOf(context);
+      const volume = await (await volumes()).get(environmentId, named(name));
+      return { volume: { ...measuredMessage(volume), ...urlOf(volume, environmentId, context) } };
     },
 
     async listVolumes(_request, context) {
-      return { volumes: (await (await volumes()).list(await environmentOf(context))).map(volumeMessage) };
+      const environmentId = await environmentOf(context);
+      const all = await (await volumes()).list(environmentId);
+      return { volumes: all.map((volume) => ({ ...volumeMessage(volume), ...urlOf(volume, environmentId, context) })) };
     },
 
     async deleteVolume({ name }, context) {

@@ -18,6 +18,7 @@ export function nodesConformance(driver: Driver<MetadataStore>): void {
     const node = (id: string, patch: Partial<NodeState> = {}): NodeState => ({
       id,
       url: `http://127.0.0.1/${id}`,
+      gatewayUrl: `https://gateway-${id}:1`,
       version: "1",
       isDraining: false,
       ...patch,
