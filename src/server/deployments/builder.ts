@@ -13,7 +13,6 @@ import { type Graph, GraphSchema, type Resolver } from "../../../gen/svc/v1/grap
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
-import type { WorkerContainer } from "../../domain/environment-config.ts";
 import { isError } from "../../domain/finding.ts";
 import type { GraphDecoder } from "../../domain/graph-bytes.ts";
 import { resolversIn } from "../../domain/graph-diff.ts";
@@ -22,6 +21,7 @@ import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { hasStrictCheck } from "../../domain/validations.ts";
 import { venvFindings } from "../../domain/venvs.ts";
+import type { WorkerContainer } from "../../domain/worker-container.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
