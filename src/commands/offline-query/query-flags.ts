@@ -11,6 +11,7 @@ import { UsageError } from "../../errors/cli-error.ts";
 import { formatOf, uploadRows } from "../../query-client/offline/rows-file.ts";
 import { givenOrPicked } from "../pick-flags.ts";
 import { queryInput } from "../query/flags.ts";
+import { resourceGroupFlag } from "../resource-group-flags.ts";
 import { statusText } from "./query-view.ts";
 
 const ROWS = "Rows";
@@ -58,6 +59,7 @@ export const offlineQueryFlags = {
     placeholder: "<id>",
     names: "deployment",
   }),
+  resourceGroup: resourceGroupFlag,
   plannerOption: list(keyValue("option of the planner, as in svc query", { placeholder: "<name=value>" })),
   sample: float("keep this part of the rows, such as 0.1, the same ones every time", { group: DIVISION }),
   testFraction: float("this part of the rows is for tests: column __split__ says train or test", { group: DIVISION }),
@@ -134,6 +136,7 @@ export async function offlineQueryRequest(
     ...{ sampleFraction: flags.sample ?? 0, testFraction: flags.testFraction ?? 0 },
     splitBy: flags.splitBy === "time" ? OfflineQuerySplit.TIME : OfflineQuerySplit.KEY,
     plannerOptions: Object.fromEntries(flags.plannerOption),
+    resourceGroup: flags.resourceGroup ?? "",
   };
 }
 

@@ -5,6 +5,7 @@ import { float, int, list, maybe, optionalArg, text, timestamp } from "../../cli
 import { msToTimestamp } from "../../domain/proto-time.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { resourceFields } from "../../output/message-view.ts";
+import { resourceGroupFlag } from "../resource-group-flags.ts";
 import { named, queryId } from "./query-flags.ts";
 import { statusText } from "./query-view.ts";
 
@@ -23,6 +24,7 @@ const flags = {
     placeholder: "<id>",
     names: "deployment",
   }),
+  resourceGroup: resourceGroupFlag,
   sample: float("keep this part of the rows, such as 0.1; 0 keeps all"),
   testFraction: float("this part of the rows is for tests; 0 divides none"),
   lowerBound: timestamp("only keys observed at or after this instant", { group: KEYS }),
@@ -72,7 +74,7 @@ function changed(
   { $typeName: _, keys, ...options }: OfflineQueryOptions,
   { out, recompute, lowerBound, upperBound, maxSamples, dataset, deployment, sample, ...given }: Flags,
 ): MessageInitShape<typeof OfflineQueryOptionsSchema> {
-  const { asKnown, numShards, storeOffline, storeOnline, testFraction } = given;
+  const { asKnown, numShards, resourceGroup, storeOffline, storeOnline, testFraction } = given;
   const hasKeys = lowerBound !== undefined || upperBound !== undefined || maxSamples !== undefined;
   return {
     ...options,
@@ -86,6 +88,7 @@ function changed(
     ...(sample !== undefined && { sampleFraction: sample }),
     ...(asKnown !== undefined && { asKnown }),
     ...(numShards !== undefined && { numShards }),
+    ...(resourceGroup !== undefined && { resourceGroup }),
     ...(storeOffline !== undefined && { storeOffline }),
     ...(storeOnline !== undefined && { storeOnline }),
     ...(testFraction !== undefined && { testFraction }),

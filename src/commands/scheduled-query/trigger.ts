@@ -9,8 +9,13 @@ export default defineCommand({
   description: "A run is an offline query, which the command does not wait for: `svc offline-queries get` shows how far it has got.",
   examples: ["svc scheduled-query trigger --name nightly", "svc scheduled-query trigger --name nightly --json"],
   needs: ["session"],
-  flags: { name: text("name of the scheduled query", { required: true, placeholder: "<query>" }) },
-  run: async ({ api }, { name }) => (await api.scheduledQueries()).triggerScheduledQuery({ name }),
+  flags: {
+    name: text("name of the scheduled query", { required: true, placeholder: "<query>" }),
+    resourceGroup: text("resource group in whose workers all resolvers are called (default: that of the query)", {
+      placeholder: "<group>",
+    }),
+  },
+  run: async ({ api }, { name, resourceGroup = "" }) => (await api.scheduledQueries()).triggerScheduledQuery({ name, resourceGroup }),
   view: messageFields<TriggerScheduledQueryResponse>({
     id: "ID",
     status: { header: "Status", cell: ({ status }) => (status === OfflineQueryStatus.QUEUED ? "Received" : "") },

@@ -2,7 +2,7 @@
 
 import { type CarriedHeaders, formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { Log } from "../log.ts";
-import type { CallOrigin } from "../python/pool.ts";
+import { type CallOrigin, callsIn, type ResolverCalls } from "../python/pool.ts";
 import type { ComputedRecorder } from "./answer/computed.ts";
 import { QueryObserver } from "./answer/observer.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
@@ -36,11 +36,14 @@ export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "
   readonly since?: string | undefined;
   /** Id of the offline query or run that it is a part of; default: none. */
   readonly operation?: string | undefined;
+  /** Resource group in whose workers all resolvers are called; default: each in those of its own. */
+  readonly resourceGroup?: string | undefined;
 }
 
 /** The context of one query. Facts that few queries read are made on first use. */
 export class QueryContext implements RunContext {
   readonly deployment: LiveDeployment;
+  readonly workers: ResolverCalls;
   readonly tags: readonly string[];
   readonly log: Log;
   readonly signal: AbortSignal | undefined;
@@ -57,8 +60,10 @@ export class QueryContext implements RunContext {
   readonly #operation: string;
   readonly #tracing: Tracing | undefined;
 
-  constructor({ deployment, request, tags, receivedAt, log, signal, compile, tracing, since, meter, operation = "" }: ContextParts) {
+  constructor(parts: ContextParts) {
+    const { deployment, request, tags, receivedAt, log, signal, compile, tracing, since, meter, operation = "" } = parts;
     this.deployment = deployment;
+    this.workers = callsIn(deployment.pool, parts.resourceGroup);
     this.tags = tags;
     this.log = log;
     this.signal = signal;

@@ -38,6 +38,7 @@ class ResolverOptions:
     when: Any = None
     resource_hint: Optional[str] = None
     venv: Optional[str] = None
+    resource_group: Optional[str] = None
     others: Others = ()
 
 

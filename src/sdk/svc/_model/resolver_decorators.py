@@ -49,6 +49,7 @@ def online(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    resource_group: Optional[str] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -67,6 +68,7 @@ def online(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    resource_group: Optional[str] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for online and offline queries. It can be called in tests like
@@ -103,9 +105,12 @@ def online(
     venv: the name under `venvs` of svc.yaml of the requirements that the function needs: it runs in
         worker processes of their own, which have these packages alone. Import there what the
         environment's requirements lack: inside of the function, or in `before_all(venv=...)`.
+    resource_group: the group of the environment's configuration in whose worker processes, apart from
+        all others, the function runs, with the variables and the memory that the group's service
+        `worker` states. It is never computed without Python then. Default: the group `default`.
     """
     unknown = kept("online", others)
-    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, unknown)
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, resource_group, unknown)
     return _decorate(ONLINE, fn, options)
 
 
@@ -127,6 +132,7 @@ def offline(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    resource_group: Optional[str] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -145,11 +151,12 @@ def offline(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    resource_group: Optional[str] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
     unknown = kept("offline", others)
-    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, unknown)
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, resource_group, unknown)
     return _decorate(OFFLINE, fn, options)
 
 

@@ -20,7 +20,8 @@ from .public_names import PUBLIC_NAMES
 #: Names of unknown options that were given.
 Others = tuple[str, ...]
 
-_NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
+_NO_RESOURCES = "resource_group= names a group of the environment, whose settings say with what its workers run"
+_NO_GROUP = "resolvers run in resource groups: online, offline and stream take it"
 _NO_VERSIONS = "version= of feature(...) gives a feature several versions"
 _NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
 _NO_ENCODING = "windows have values of types that the server knows; feature(...) takes it"
@@ -40,7 +41,6 @@ _RESOLVER: Mapping[str, str] = {
     "max_staleness": _IN_FEATURE,
     "output_row_order": _RUN_AT_ONCE,
     "partitioned_by": _RUN_AT_ONCE,
-    "resource_group": _NO_RESOURCES,
     "retries": "a call that fails is not tried again",
     "schedule": "cron= is the schedule",
     "static": "a DataFrame is computed when the resolver runs",
@@ -96,7 +96,6 @@ _QUERY: Mapping[str, str] = {
 _SCHEDULED: Mapping[str, str] = {
     "cron": "schedule= is the schedule",
     "dataset_name": "each run's answer is a revision without a name",
-    "resource_group": _NO_RESOURCES,
     "resources": _NO_RESOURCES,
     "planner_options": "a scheduled query has none",
     "required_output": "rows without a value are not left out",
@@ -175,10 +174,15 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "make_stream_resolver": _STREAM_CALL,
     "function": {
         "description": "the docstring is the description",
+        "resource_group": _NO_GROUP,
         "retries": "a call that fails is not tried again",
         "version": "each deployment that changes the function gives it the next version",
     },
-    "sink": {"description": "the docstring is the description", "upsert": "the function itself says what becomes of rows"},
+    "sink": {
+        "description": "the docstring is the description",
+        "resource_group": _NO_GROUP,
+        "upsert": "the function itself says what becomes of rows",
+    },
     "before_all": {},
     "after_all": {},
     "feature": _VALUE,

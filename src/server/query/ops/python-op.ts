@@ -45,7 +45,7 @@ async function callMerged(run: Run, op: PlanOp, rows: readonly Row[]): Promise<O
     for (let chunk = next++; chunk < chunks.length; chunk = next++)
       results[chunk] = await callOnce(run, op, chunks[chunk] as readonly Row[]);
   };
-  const lanes = Math.max(1, run.context.deployment.pool.health(op.resolver?.fqn).workers);
+  const lanes = Math.max(1, run.context.workers.health(op.resolver?.fqn).workers);
   await Promise.all(Array.from({ length: Math.min(lanes, chunks.length) }, lane));
   const chunkOf = (index: number) => results[Math.floor(index / size)] as OpResults;
   return {
