@@ -4,6 +4,7 @@ import type { Context } from "../../context/context.ts";
 import { ABSENT_JOB_KINDS } from "../../domain/job-kinds.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
+import { checkResourceGroup, resourceGroupFlag } from "../resource-group-flags.ts";
 import { checkJobId } from "./job-flags.ts";
 
 /** Kinds of which no job is submitted, with the reason. */
@@ -59,12 +60,7 @@ export default defineCommand({
     fromJob: text("job whose query is begun again, by number or id", { placeholder: "<job>" }),
     kind: choice("kind of the job", KINDS),
     jobName: text("name of the scheduled query", { aliases: ["--name"], placeholder: "<name>" }),
-    resourceGroup: text(
-      "resource group in whose workers all resolvers are called (default: that of the copied job, or of the scheduled query)",
-      {
-        placeholder: "<group>",
-      },
-    ),
+    resourceGroup: resourceGroupFlag("that of the copied job, or of the scheduled query"),
     deploymentId: text("deployment; refused by this version", { aliases: ["--deployment"], placeholder: "<deployment>" }),
     mainlineDeploymentId: text("mainline deployment; refused by this version", { placeholder: "<deployment>" }),
     operationId: text("operation, a UUID; refused by this version", { placeholder: "<uuid>" }),
@@ -85,11 +81,12 @@ export default defineCommand({
     detach: bool("do not go on with the workflow of the copied job, as is always so", { aliases: ["--detach-workflow"] }),
   },
   check(given) {
-    const { fromJob, kind, jobName, operationId, workflowExecutionId, detach } = given;
+    const { fromJob, kind, jobName, operationId, resourceGroup, workflowExecutionId, detach } = given;
     if (detach && workflowExecutionId !== undefined) throw new UsageError("--detach and --workflow-execution-id do not go together");
     if (operationId !== undefined && !UUID.test(operationId)) throw new UsageError("--operation-id must be a UUID");
     if (fromJob === undefined && kind === undefined) throw new UsageError("give --from-job, or --kind");
     checkJobId(fromJob);
+    checkResourceGroup(resourceGroup);
     const absent = kind === undefined ? undefined : ABSENT[kind];
     if (absent !== undefined) throw new UsageError(`--kind ${kind} is not supported: ${absent}`);
     for (const [flag, why] of Object.entries(REFUSED) as [keyof typeof REFUSED, string][])

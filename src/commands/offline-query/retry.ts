@@ -5,7 +5,7 @@ import { float, int, list, maybe, optionalArg, text, timestamp } from "../../cli
 import { msToTimestamp } from "../../domain/proto-time.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { resourceFields } from "../../output/message-view.ts";
-import { resourceGroupFlag } from "../resource-group-flags.ts";
+import { checkResourceGroup, resourceGroupFlag } from "../resource-group-flags.ts";
 import { named, queryId } from "./query-flags.ts";
 import { statusText } from "./query-view.ts";
 
@@ -24,7 +24,7 @@ const flags = {
     placeholder: "<id>",
     names: "deployment",
   }),
-  resourceGroup: resourceGroupFlag,
+  resourceGroup: resourceGroupFlag("as it was"),
   sample: float("keep this part of the rows, such as 0.1; 0 keeps all"),
   testFraction: float("this part of the rows is for tests; 0 divides none"),
   lowerBound: timestamp("only keys observed at or after this instant", { group: KEYS }),
@@ -44,7 +44,8 @@ export default defineCommand({
   needs: ["session"],
   args: { id: optionalArg("id of the query; left out: pick one on a terminal") },
   flags,
-  check({ lowerBound, upperBound, maxSamples, numShards }) {
+  check({ lowerBound, upperBound, maxSamples, numShards, resourceGroup }) {
+    checkResourceGroup(resourceGroup);
     if (lowerBound !== undefined && upperBound !== undefined && lowerBound >= upperBound)
       throw new UsageError("the bounds are empty: --lower-bound has to be earlier than --upper-bound");
     if (maxSamples !== undefined && maxSamples < 0) throw new UsageError("--max-samples takes 0 or more");

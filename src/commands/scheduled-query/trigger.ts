@@ -3,6 +3,7 @@ import type { TriggerScheduledQueryResponse } from "../../../gen/svc/v1/schedule
 import { defineCommand } from "../../cli/command.ts";
 import { text } from "../../cli/flag.ts";
 import { messageFields } from "../../output/message-view.ts";
+import { checkResourceGroup, resourceGroupFlag } from "../resource-group-flags.ts";
 
 export default defineCommand({
   summary: "Start a scheduled query now",
@@ -11,10 +12,9 @@ export default defineCommand({
   needs: ["session"],
   flags: {
     name: text("name of the scheduled query", { required: true, placeholder: "<query>" }),
-    resourceGroup: text("resource group in whose workers all resolvers are called (default: that of the query)", {
-      placeholder: "<group>",
-    }),
+    resourceGroup: resourceGroupFlag("that of the query"),
   },
+  check: ({ resourceGroup }) => checkResourceGroup(resourceGroup),
   run: async ({ api }, { name, resourceGroup = "" }) => (await api.scheduledQueries()).triggerScheduledQuery({ name, resourceGroup }),
   view: messageFields<TriggerScheduledQueryResponse>({
     id: "ID",

@@ -1,6 +1,6 @@
 /**
- * Renewal of a running deployment: when the variables of its environment or its resource groups have
- * changed, its sources are connected anew and its workers replaced, one renewal at a time.
+ * Renewal of a running deployment: when the variables of its environment or its resource groups
+ * have changed, its sources are connected anew and its workers replaced, one renewal at a time.
  */
 
 import type { EnvironmentVariables } from "../secrets/secrets.ts";

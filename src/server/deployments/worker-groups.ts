@@ -17,7 +17,7 @@ export interface WorkerGroup {
   readonly name: string;
   /** Workers of each set of requirements; undefined = as many as the server has. */
   readonly replicas: number | undefined;
-  /** Cap on the address space of a worker beside the server; undefined = no other than the server's. */
+  /** Cap on the address space of a worker that is no container; undefined = the server's alone. */
   readonly memoryLimitBytes: number | undefined;
   /** Environment variables beside those of all code of the environment. */
   readonly variables: Readonly<Record<string, string>>;
@@ -51,8 +51,8 @@ export interface GroupedJobs {
 }
 
 /**
- * How workers of a group are started, or why none are. Of the default group, settings that cannot be
- * used count for nothing: they were recorded by versions that did not look at them.
+ * How workers of a group are started, or why none are. Of the default group, settings that cannot
+ * be used count for nothing: they were recorded by versions that did not look at them.
  */
 export function workersOf(groups: EnvironmentGroups, name: string): WorkerGroup | { readonly problem: string } {
   const problem = groupProblem(groups, name);

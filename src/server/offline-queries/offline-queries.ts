@@ -112,8 +112,8 @@ export interface OfflineQueries {
   /**
    * Begins the request of an ended query again, for a client. Rejects as `start` does, and with
    * Failure not_found when the file of its rows is gone.
-   * @param changes all that is asked for beside the rows, or the resource group alone; undefined = as
-   * it was
+   * @param changes all that is asked for beside the rows, or the resource group alone; undefined =
+   * as it was
    */
   retry(
     id: string,

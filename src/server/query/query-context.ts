@@ -36,7 +36,7 @@ export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "
   readonly since?: string | undefined;
   /** Id of the offline query or run that it is a part of; default: none. */
   readonly operation?: string | undefined;
-  /** Resource group in whose workers all resolvers are called; default: each in those of its own. */
+  /** Resource group whose workers run all resolvers; default: each runs in its own. */
   readonly resourceGroup?: string | undefined;
 }
 

@@ -64,7 +64,7 @@ export type GivenFailures = ReadonlyMap<SlotId, ReadonlyMap<Row, CellFailure>>;
  */
 export interface RunContext {
   readonly deployment: LiveDeployment;
-  /** The workers of the deployment, or those of the resource group that its job was submitted to. */
+  /** The workers of the deployment, or those of the resource group of its job. */
   readonly workers: ResolverCalls;
   /**
    * The time that the query answers as of; where its rows have times of their own, when it arrived.
