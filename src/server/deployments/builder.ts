@@ -70,7 +70,7 @@ import type { StartedDeployment } from "./running.ts";
 import { checkStreamStatements, type StatementExaminer } from "./stream-statements.ts";
 import { recordedVenv } from "./venv-builds.ts";
 import type { WorkerContainers } from "./worker-containers.ts";
-import { groupsText, type Specs, type WorkerGroup, workersOf } from "./worker-groups.ts";
+import { groupsText, type Specs, usualWorkers, type WorkerGroup, workersOf } from "./worker-groups.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
 export class BuildFailed extends Error {
@@ -417,9 +417,8 @@ export function createBuilder(options: BuilderOptions): Builder {
           () => undefined,
         );
       const functions = functionPools(deployment, environment, found, quietly);
-      const usual = workersOf(given.groups, DEFAULT_GROUP);
-      if (!("problem" in usual))
-        for (const { stated, venv } of functions) if (venv) await workersStartedWith(stated, source, given, usual, note, over);
+      const usual = usualWorkers(given.groups);
+      for (const { stated, venv } of functions) if (venv) await workersStartedWith(stated, source, given, usual, note, over);
       if (ownPool === withoutWorkers && others.length + functions.length === 0) return ownPool;
       const { createPlacedPool } = await import("../python/placed-pool.ts");
       const ofOwn = { place: { venv: "", group: DEFAULT_GROUP }, names: ownResolvers(found, environment), pool: ownPool };

@@ -50,16 +50,26 @@ export interface GroupedJobs {
   readonly usual: number;
 }
 
-/**
- * How workers of a group are started, or why none are. Of the default group, settings that cannot
- * be used count for nothing: they were recorded by versions that did not look at them.
- */
+/** How workers of a group are started, or why none are, as a sentence without its end. */
 export function workersOf(groups: EnvironmentGroups, name: string): WorkerGroup | { readonly problem: string } {
+  if (name === DEFAULT_GROUP) return usualWorkers(groups);
   const problem = groupProblem(groups, name);
-  if (problem !== undefined && name !== DEFAULT_GROUP) return { problem };
-  const service = workerService(problem === undefined ? (resourceGroup(groups.specs, name) ?? {}) : {});
+  return problem === undefined ? startedAs(groups, name, resourceGroup(groups.specs, name)) : { problem };
+}
+
+/**
+ * How workers in no group are started. Settings that cannot be used count for nothing: they were
+ * recorded by versions that did not look at them.
+ */
+export function usualWorkers(groups: EnvironmentGroups): WorkerGroup {
+  const isSound = groupProblem(groups, DEFAULT_GROUP) === undefined;
+  return startedAs(groups, DEFAULT_GROUP, isSound ? resourceGroup(groups.specs, DEFAULT_GROUP) : undefined);
+}
+
+function startedAs({ container }: EnvironmentGroups, name: string, group: JsonObject = {}): WorkerGroup {
+  const service = workerService(group);
   const { replicas, variables } = service;
-  return { name, replicas, variables, memoryLimitBytes: addressSpace(service), container: containerOf(groups.container, service) };
+  return { name, replicas, variables, memoryLimitBytes: addressSpace(service), container: containerOf(container, service) };
 }
 
 /** What the groups say of workers, as text: other workers are started when it changes. */

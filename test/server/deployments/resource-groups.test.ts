@@ -1,6 +1,7 @@
 /** Resource groups of an environment: the workers of their resolvers, and what these are given. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, ConnectError } from "@connectrpc/connect";
@@ -31,7 +32,7 @@ setDefaultTimeout(300_000);
 
 const GIB = 1024 ** 3;
 /** What resolvers say of where they run: a process, the size that variables state, and its limit. */
-const FILES = (wheel: string): ProjectFiles => ({
+const FILES = (wheel: string, go: string): ProjectFiles => ({
   "requirements-model.txt": `${wheel}\n`,
   "features.py": `from svc.features import features
 
@@ -47,6 +48,7 @@ class User:
     filled: int
     end: int
     next: int
+    waited: int
 
 @features
 class Event:
@@ -59,7 +61,7 @@ def here():
     print("in its place")
     return f"{os.getpid()} {os.environ.get('SIZE')} {resource.getrlimit(resource.RLIMIT_AS)[0]}"
 `,
-  "resolvers.py": `import os
+  "resolvers.py": `import os, time
 from svc import Features, online
 from svc.queries import ScheduledQuery
 from svc.sources import TopicSource
@@ -105,6 +107,13 @@ def end(id: User.id) -> User.end:
 def next(id: User.id) -> User.next:
     return id + 1
 
+@online(timeout="2m")
+def waited(id: User.id) -> User.waited:
+    open(${JSON.stringify(go)} + ".begun", "w").close()
+    while not os.path.exists(${JSON.stringify(go)}):
+        time.sleep(0.02)
+    return id
+
 @dataclass
 class Said:
     id: int
@@ -140,6 +149,8 @@ const GROUP_OF = {
 } as const;
 
 const folder = new TempFolder();
+/** A file that a resolver waits for. */
+const go = join(folder.path, "go");
 let server: TestServer;
 let live: Deployment;
 let files: ProjectFiles;
@@ -162,7 +173,7 @@ const configure = async (specs: object): Promise<void> => {
 beforeAll(async () => {
   server = await TestServer.start(join(folder.path, "data"), { env: { PATH: process.env.PATH, HOME: process.env.HOME } });
   await configure(GROUPS);
-  files = FILES(await tinyWheel(folder.path));
+  files = FILES(await tinyWheel(folder.path), go);
   live = await deploy(server, files, { venvs: VENVS });
   expectLive(live);
   offline = server.client(OfflineQueryService);
@@ -391,5 +402,18 @@ describe("a change of the groups", () => {
     expect((await placed("user.small"))[1]).toBe(PLACES.small);
     await configure(GROUPS);
     await eventually(async () => (await placed("user.big"))[1] === PLACES.big, "the group that is there again");
+  });
+
+  test("that removes the group of an offline query ends it with the reason", async () => {
+    const { query } = await offline.startOfflineQuery({
+      inputs: [{ feature: "user.id", values: [{ feature: "user.id", value: { case: "text", value: "1" } }] }],
+      ...{ outputs: ["user.waited"], recompute: true, resourceGroup: "idle" },
+    });
+    await eventually(() => existsSync(`${go}.begun`), "the resolver's call");
+    await configure({ resource_groups: GROUPS.resource_groups.slice(0, 2) });
+    writeFileSync(go, "");
+    const ended = async () => (await offline.getOfflineQuery({ id: query?.id ?? "" })).query;
+    await eventually(async () => ((await ended())?.status ?? 0) >= OfflineQueryStatus.COMPLETED, "the end of the query");
+    expect(await ended()).toMatchObject({ status: OfflineQueryStatus.FAILED, error: "The environment has no resource group 'idle'." });
   });
 });

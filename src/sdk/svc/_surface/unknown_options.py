@@ -15,12 +15,11 @@ from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._model.registry import registry
 from .names import typo_suggestion
-from .public_names import PUBLIC_NAMES
+from .public_names import NO_RESOURCES, PUBLIC_NAMES
 
 #: Names of unknown options that were given.
 Others = tuple[str, ...]
 
-_NO_RESOURCES = "resource_group= names a group of the environment, whose settings say with what its workers run"
 _NO_GROUP = "resolvers run in resource groups: online, offline and stream take it"
 _NO_VERSIONS = "version= of feature(...) gives a feature several versions"
 _NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
@@ -37,7 +36,7 @@ _RESOLVER: Mapping[str, str] = {
     "data_sources": "a SQL resolver names its source in its file, or returns source.query_string(...)",
     "description": "the docstring is the description",
     "incremental": "SQL resolvers run incrementally: query_string(...).incremental(...), or 'incremental' in the header of their file",
-    "machine_type": _NO_RESOURCES,
+    "machine_type": NO_RESOURCES,
     "max_staleness": _IN_FEATURE,
     "output_row_order": _RUN_AT_ONCE,
     "partitioned_by": _RUN_AT_ONCE,
@@ -96,7 +95,7 @@ _QUERY: Mapping[str, str] = {
 _SCHEDULED: Mapping[str, str] = {
     "cron": "schedule= is the schedule",
     "dataset_name": "each run's answer is a revision without a name",
-    "resources": _NO_RESOURCES,
+    "resources": NO_RESOURCES,
     "planner_options": "a scheduled query has none",
     "required_output": "rows without a value are not left out",
     "num_shards": "a run is one part",
@@ -116,12 +115,12 @@ _STREAM: Mapping[str, str] = {
     "dead_letters": "messages that fail are kept for 7 days: `svc streams dead-letters list`",
     "description": "the docstring is the description",
     "keys": _NO_STREAM_WINDOWS,
-    "machine_type": _NO_RESOURCES,
+    "machine_type": NO_RESOURCES,
     "message": "the parameter's annotation is the message's type",
     "message_type": "the parameter's annotation is the message's type",
     "mode": _NO_STREAM_WINDOWS,
     "protobuf": _SCHEMA,
-    "resource_hint": _NO_RESOURCES,
+    "resource_hint": NO_RESOURCES,
     "schema": _SCHEMA,
     "schema_registry": _SCHEMA,
     "updates_materialized_aggregations": "every row of a stream counts in the windows of its class that are kept",
