@@ -1291,6 +1291,10 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "bad value",
     ],
     ['E146 features.py:101:14 ""', "venv is str '': write a name under `venvs` of svc.yaml, such as 'model-1'", "bad value"],
-    ['E146 features.py:111:24 " "', "resource_group is str ' ': write the name of a resource group of the environment, such as 'big'", "bad value"],
+    [
+      'E146 features.py:111:24 " "',
+      "resource_group is str ' ': write the name of a resource group of the environment, such as 'big'",
+      "bad value",
+    ],
   ],
 };

@@ -34,11 +34,7 @@ export function requireGroup(specs: JsonObject, name: string): JsonObject {
   });
 }
 
-/**
- * The jobs of a group that run at once: as many as it has workers.
- * @param kind of the jobs
- * @param usual workers of a group that does not say how many
- */
+/** The slots that jobs of a group share: as many run at once as it has workers. Throws Failure. */
 export function jobSlots(specs: JsonObject, name: string, { kind, environmentId, usual }: GroupedJobs): { name: string; slots: number } {
   return { name: `${kind}/${environmentId}/${name}`, slots: workerService(requireGroup(specs, name)).replicas ?? usual };
 }
@@ -47,6 +43,7 @@ export function jobSlots(specs: JsonObject, name: string, { kind, environmentId,
 export interface GroupedJobs {
   readonly kind: string;
   readonly environmentId: string;
+  /** Workers of a group that does not say how many. */
   readonly usual: number;
 }
 
