@@ -17,6 +17,7 @@ import { checked, checkedColumn } from "./ops/rows-source.ts";
 import { runScan } from "./ops/scan-op.ts";
 import { sqlFilter } from "./ops/sql-filter.ts";
 import { boundStatement, exactColumnNames, placeValues } from "./ops/sql-statement.ts";
+import { repetition } from "./ops/unique-rows.ts";
 import { gives } from "./plan/calls.ts";
 import { QueryContext } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
@@ -130,8 +131,16 @@ export function createClassRows(
   }
   const statement = statementOf(deployment, namespace, sql, infoOf(time));
   const queried = async (span: TimeSpan, wanted: readonly ScalarInfo[], signal: AbortSignal): Promise<ReadClassRows> => {
-    const { text, parameters } = await statement(span, wanted, contextOf(signal));
+    const read = [...new Set([...wanted, ...resolver.uniqueOn])];
+    const { text, parameters } = await statement(span, read, contextOf(signal));
     const { rows, types } = await deployment.sources.get(sql.source).query(text, parameters, signal);
+    const placeOf = (feature: ScalarInfo) => read.indexOf(feature);
+    const repeated = repetition(resolver, {
+      rows: rows.length,
+      cellOf: (feature, row) => rows[row]?.[placeOf(feature)],
+      typeOf: (feature) => types?.[placeOf(feature)],
+    });
+    if (repeated) throw repeated;
     const raw = {
       groups: [],
       columns: new Map(wanted.map((feature, position) => [feature, rows.map((row) => row[position])])),

@@ -49,6 +49,9 @@ def online(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
+    max_staleness: Union[str, timedelta, None] = None,
     resource_group: Optional[str] = None,
 ) -> Callable[[F], F]: ...
 
@@ -68,6 +71,9 @@ def online(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
+    max_staleness: Union[str, timedelta, None] = None,
     resource_group: Optional[str] = None,
     **others: NoReturn,
 ) -> Any:
@@ -105,12 +111,22 @@ def online(
     venv: the name under `venvs` of svc.yaml of the requirements that the function needs: it runs in
         worker processes of their own, which have these packages alone. Import there what the
         environment's requirements lack: inside of the function, or in `before_all(venv=...)`.
+    unique_on: columns of the DataFrame that it returns, such as `[Txn.user_id, Txn.day]`: no two rows of
+        one call have the same values there, or the call fails and names both rows. Rows with None in
+        one of them are not compared.
+    partitioned_by: columns of the DataFrame that it takes, such as `[User.country]`: rows of a query or a
+        run that have the same values there are in one call, however many rows there are, and calls
+        for other values may run beside it. Default: the rows that are computed together, at most
+        10,000, are one call.
+    max_staleness: how old a stored value of its outputs may be to serve a query, such as "1d", for
+        those whose feature and class say nothing.
     resource_group: the group of the environment's configuration in whose worker processes, apart from
         all others, the function runs, with the variables and the memory that the group's service
         `worker` states. It is never computed without Python then. Default: the group `default`.
     """
     unknown = kept("online", others)
-    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, resource_group, unknown)
+    promises = (unique_on, partitioned_by, max_staleness)
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, *promises, resource_group, unknown)
     return _decorate(ONLINE, fn, options)
 
 
@@ -132,6 +148,9 @@ def offline(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
+    max_staleness: Union[str, timedelta, None] = None,
     resource_group: Optional[str] = None,
 ) -> Callable[[F], F]: ...
 
@@ -151,12 +170,16 @@ def offline(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
+    max_staleness: Union[str, timedelta, None] = None,
     resource_group: Optional[str] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
     unknown = kept("offline", others)
-    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, resource_group, unknown)
+    promises = (unique_on, partitioned_by, max_staleness)
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, *promises, resource_group, unknown)
     return _decorate(OFFLINE, fn, options)
 
 

@@ -24,6 +24,7 @@ from .field import MISSING, WindowField
 from .reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .registry import registry
 from .resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
+from .row_promises import RowPromises, read_promises
 from .validation import checks_of
 from .windows import format_window, readable_path, windowed_name
 
@@ -33,6 +34,8 @@ class SignatureReader(FrameSignature):
 
     #: What must be true of a row for the resolver to compute it.
     condition: Optional[Condition] = None
+    #: What it promises of its rows, and asks of those that it is given.
+    promises = RowPromises()
 
     def read(self) -> None:
         for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
@@ -47,6 +50,7 @@ class SignatureReader(FrameSignature):
         self.check_overlap()
         self.check_rows()
         self.read_condition()
+        self.promises = read_promises(self)
 
     def read_parameter(self, parameter: inspect.Parameter) -> None:
         name = parameter.name
@@ -380,6 +384,8 @@ def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverS
             reader.shape,
             path_of(reader.relation) if reader.relation is not None else "",
             reader.condition,
+            reader.promises.unique_on,
+            reader.promises.partitioned_by,
         ),
         reader.problems,
     )
