@@ -15,6 +15,7 @@ export default defineCommand({
     name: "Name",
     status: "Status",
     ready: { header: "Ready", cell: ({ ready }) => (ready ? "1/1" : "0/1") },
+    resourceGroup: "Resource group",
     restarts: { header: "Restarts", align: "right" },
     startedAt: { header: "Age", cell: ({ startedAt }, style) => age(startedAt, style) },
     node: "Node",

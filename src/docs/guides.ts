@@ -22,6 +22,7 @@ export const GUIDES: readonly string[] = [
   "vectors",
   "model-files",
   "venvs",
+  "resource-groups",
   "own-values",
   "templates",
   "testing",

@@ -9,7 +9,9 @@ import { variablesProblem } from "./environment-variables.ts";
 import { asJson, isJsonObject, type Json, type JsonObject, jsonObject, member } from "./json-value.ts";
 import { escapeControls } from "./name.ts";
 import { quantityValue } from "./quantity.ts";
-import { taskServiceProblem } from "./task-service.ts";
+import { TASK_SERVICE, taskServiceProblem } from "./task-service.ts";
+import { imageProblem, NO_CONTAINER, type WorkerContainer, workerContainerProblem } from "./worker-container.ts";
+import { WORKER_SERVICE, workerServiceProblem } from "./worker-service.ts";
 
 /** The places of an environment's objects: URIs of object stores. */
 export const BUCKETS = ["dataset_bucket", "plan_stages_bucket", "source_bundle_bucket", "model_registry_bucket"] as const;
@@ -46,18 +48,6 @@ export interface EnvironmentConfig {
   readonly worker_container: WorkerContainer;
 }
 
-/** The containers in which the workers of deployments run. What is empty is not limited. */
-export interface WorkerContainer {
-  /** Image that requirements are added to; empty = workers are processes beside the server. */
-  readonly image: string;
-  /** Most memory, such as `512Mi`. */
-  readonly memory: string;
-  /** Processors, such as `500m` or `2`. */
-  readonly cpu: string;
-  /** Whether resolvers have a network. */
-  readonly network: boolean;
-}
-
 /** A configuration in which nothing is set. */
 export const NO_CONFIG: EnvironmentConfig = {
   specs_config: {},
@@ -70,12 +60,12 @@ export const NO_CONFIG: EnvironmentConfig = {
   protected: false,
   history_max_age: "",
   history_max_size: "",
-  worker_container: { image: "", memory: "", cpu: "", network: false },
+  worker_container: NO_CONTAINER,
 };
 
 /**
  * The keys whose values this server acts on; the others are recorded and returned, but for the
- * service `task` of resource groups.
+ * services `APPLIED_SERVICES` of resource groups.
  */
 export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = [
   "additional_env_vars",
@@ -85,6 +75,9 @@ export const APPLIED_KEYS: readonly (keyof EnvironmentConfig)[] = [
   "history_max_size",
   "worker_container",
 ];
+
+/** The services of resource groups whose settings this server acts on. */
+export const APPLIED_SERVICES: readonly string[] = [TASK_SERVICE, WORKER_SERVICE];
 
 /** A configuration breaks a rule; the message names the key. */
 export class ConfigInvalid extends Error {
@@ -107,8 +100,6 @@ const MAX_LABEL = 100;
 /** Least age and size of a history that is bounded: what is less would be a mistake. */
 const LEAST_AGE_MS = 3_600_000;
 const LEAST_SIZE = 1024 ** 2;
-/** Least memory of a worker: with less no Python starts. */
-const LEAST_WORKER_MEMORY = 32 * 1024 ** 2;
 const KEYS = ["id", "name", "specs_config", "specs_config_json", ...Object.keys(NO_CONFIG).filter((key) => key !== "specs_config")];
 
 /**
@@ -216,29 +207,9 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
       throw new ConfigInvalid(`${key}: expected a number of bytes of at least 1Mi, such as 100Gi`);
   },
   worker_container(value, key) {
-    const given = objectAt(value, key);
-    for (const [name, one] of Object.entries(given)) {
-      if (!(name in NO_CONFIG.worker_container)) {
-        const names = Object.keys(NO_CONFIG.worker_container);
-        const near = didYouMean(name, names);
-        throw new ConfigInvalid(`${key}: there is no '${name}'${near ? `; ${near}` : `: there are ${names.join(", ")}`}`);
-      }
-      if (name !== "network") textAt(one, `${key}.${name}`, 500);
-      else if (typeof one !== "boolean") throw new ConfigInvalid(`${key}.${name}: expected true or false`);
-    }
-    const { cpu = "", image = "", memory = "", network = false } = given;
-    if (image === "" && (cpu !== "" || memory !== "" || network))
-      throw new ConfigInvalid(`${key}: names no image in which Python is, such as python:3.12-slim`);
-    if (image !== "" && !/^\w[\w.:/@+-]*$/.test(image as string))
-      throw new ConfigInvalid(`${key}.image: expected an image such as python:3.12-slim`);
-    if ((image as string).startsWith("host:"))
-      throw new ConfigInvalid(`${key}.image: host: is the server's own machine, where workers run without this setting`);
-    const bytes = quantityValue(memory as string);
-    if (memory !== "" && !(bytes !== undefined && bytes >= LEAST_WORKER_MEMORY))
-      throw new ConfigInvalid(`${key}.memory: expected at least 32Mi, such as 512Mi`);
-    const processors = quantityValue(cpu as string);
-    if (cpu !== "" && !(processors !== undefined && processors >= 0.01 && processors <= 1_024))
-      throw new ConfigInvalid(`${key}.cpu: expected a number of processors, such as 500m or 2`);
+    throwAt(workerContainerProblem(value, key));
+    const problem = imageProblem(value as Partial<WorkerContainer>);
+    throwAt(problem && `${key}: ${problem}`);
   },
   labels(value, key) {
     const labels = Object.entries(objectAt(value, key));
@@ -256,7 +227,7 @@ const CHECKS: Readonly<Record<keyof EnvironmentConfig, (value: Json, key: string
 };
 
 function checkSpecs(value: Json, key: string): void {
-  checkTasks(objectAt(value, key), key);
+  checkServices(objectAt(value, key), key);
   const groups = member(value as JsonObject, "resource_groups");
   if (groups === undefined) return;
   if (!Array.isArray(groups)) throw new ConfigInvalid(`${key}.resource_groups: expected a list`);
@@ -272,13 +243,13 @@ function checkSpecs(value: Json, key: string): void {
     const services = member(group as JsonObject, "services");
     if (services === undefined) return;
     for (const [service, settings] of Object.entries(objectAt(services, `${at}.services`))) objectAt(settings, `${at}.services.${service}`);
-    checkTasks(group as JsonObject, at);
+    checkServices(group as JsonObject, at);
   });
 }
 
-/** Throws ConfigInvalid for settings of tasks that this server cannot act on. */
-function checkTasks(group: JsonObject, key: string): void {
-  const problem = taskServiceProblem(group);
+/** Throws ConfigInvalid for settings of services that this server cannot act on. */
+function checkServices(group: JsonObject, key: string): void {
+  const problem = taskServiceProblem(group) ?? workerServiceProblem(group);
   throwAt(problem && `${key}.${problem}`);
 }
 

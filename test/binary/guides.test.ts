@@ -12,7 +12,7 @@ import { SDK_ROOT } from "../sdk/interpreters.ts";
 
 /** Those that begin with nothing, or start servers of their own; the others are read beside a server that runs. */
 const ALONE = ["first-steps", "production"];
-const BESIDE_A_SERVER = ["concepts", "caching", "point-in-time", "testing", "tasks", "coming-from-feast"];
+const BESIDE_A_SERVER = ["concepts", "caching", "point-in-time", "resource-groups", "testing", "tasks", "coming-from-feast"];
 
 /** Those with programs of others, in machines of their own that have them. */
 const WITH_PROGRAMS: readonly (readonly [guide: string, isMissing: boolean, env: () => Record<string, string>])[] = [

@@ -118,9 +118,31 @@ def timed(now: Now) -> DataFrame[User.id, User.name]:
 def table() -> DataFrame[User.id, User.email]:
     return db.with_table("u", features=[User.id, User.email]).all()
 `;
+  const grouped = `${IMPORTS}from dataclasses import dataclass
+from svc.sources import TopicSource
+from svc.streams import stream
+
+@dataclass
+class Said:
+    id: int
+    amount: float
+
+@online(resource_group="big")
+def one(i: User.id) -> User.name:
+    return db.query_string("select name from u where id = :i", args={"i": i}).one()
+
+@stream(source=TopicSource(name="said"), resource_group="big")
+def many(said: DataFrame[Said]) -> DataFrame[Txn.id, Txn.amount]:
+    return f"select id, amount from {said}"
+`;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-statements-"));
-    const files = { "features.py": FEATURES, "more.py": more, ...Object.fromEntries(modules.map(({ name, body }) => [name, body.text])) };
+    const files = {
+      "features.py": FEATURES,
+      "more.py": more,
+      "grouped.py": grouped,
+      ...Object.fromEntries(modules.map(({ name, body }) => [name, body.text])),
+    };
     for (const [path, text] of Object.entries(files)) await Bun.write(join(folder, path), text);
     const chain = createToolchain({ home: sharedHome(), env: process.env });
     ({ graph } = await chain.analyze({ root: folder, files: Object.keys(files) }));
@@ -146,6 +168,15 @@ def table() -> DataFrame[User.id, User.email]:
     expect(found?.case === "sql" && Number(found.value.incremental?.lookback?.seconds)).toBe(3600);
     const [refused] = shown(graph.diagnostics).filter((finding) => finding.at.startsWith("more.py"));
     expect(refused?.message).toContain("seen has .incremental(...), which is seen only where");
+  });
+
+  test("has no workers whose resource group could be chosen", () => {
+    const refused = shown(graph.diagnostics).filter(({ at }) => at.startsWith("grouped.py"));
+    const message = "resource_group chooses workers, and the server runs this statement without any: leave it out";
+    expect(refused.map((one) => [one.rule, one.message, one.at.split(":")[1]])).toEqual([
+      ["E146", message, "14"],
+      ["E146", message, "18"],
+    ]);
   });
 
   test("has the query's time and constants bound", () => {

@@ -79,7 +79,7 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
     ["E106 features.py:34:21 tmeout", "online has no option 'tmeout'; did you mean 'timeout'?", "no such option"],
     [
       "E106 features.py:39:10 machine_type",
-      "this version of svc has no option 'machine_type' of offline: resolvers run in the server's worker processes, which have no sizes or kinds of their own",
+      "this version of svc has no option 'machine_type' of offline: resource_group= names a group of the environment, whose settings say with what its workers run",
       "no such option",
     ],
     ["E106 features.py:44:57 vesion", "NamedQuery has no option 'vesion'; did you mean 'version'?", "no such option"],
@@ -1295,6 +1295,11 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "E195 features.py:111:14 _.age > 18",
       "when= is _.age > 18, and '_' is the row of an expression: begin with the class, such as User.id == 1",
       "no condition",
+    ],
+    [
+      'E146 features.py:116:24 " "',
+      "resource_group is str ' ': write the name of a resource group of the environment, such as 'big'",
+      "bad value",
     ],
   ],
   "197-promises": [

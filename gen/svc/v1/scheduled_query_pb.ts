@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/v1/scheduled_query.proto.
  */
 export const file_svc_v1_scheduled_query: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvdjEvc2NoZWR1bGVkX3F1ZXJ5LnByb3RvEgZzdmMudjEijAIKFlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmcSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgEIAMoCRIvCgtuZXh0X3J1bl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbGFzdF9ydW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnBhdXNlZBgHIAEoCBIwCgxuZXh0X3J1bnNfYXQYCCADKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIh0KG0xpc3RTY2hlZHVsZWRRdWVyaWVzUmVxdWVzdCJZChxMaXN0U2NoZWR1bGVkUXVlcmllc1Jlc3BvbnNlEjkKEXNjaGVkdWxlZF9xdWVyaWVzGAEgAygLMh4uc3ZjLnYxLlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmciKgoaUGF1c2VTY2hlZHVsZWRRdWVyeVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJWChtQYXVzZVNjaGVkdWxlZFF1ZXJ5UmVzcG9uc2USNwoPc2NoZWR1bGVkX3F1ZXJ5GAEgASgLMh4uc3ZjLnYxLlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmciKwobUmVzdW1lU2NoZWR1bGVkUXVlcnlSZXF1ZXN0EgwKBG5hbWUYASABKAkiVwocUmVzdW1lU2NoZWR1bGVkUXVlcnlSZXNwb25zZRI3Cg9zY2hlZHVsZWRfcXVlcnkYASABKAsyHi5zdmMudjEuU2NoZWR1bGVkUXVlcnlTdGFuZGluZyIsChxUcmlnZ2VyU2NoZWR1bGVkUXVlcnlSZXF1ZXN0EgwKBG5hbWUYASABKAkiZAodVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVzcG9uc2USCgoCaWQYASABKAkSKgoGc3RhdHVzGAIgASgOMhouc3ZjLnYxLk9mZmxpbmVRdWVyeVN0YXR1cxILCgN1cmwYAyABKAkyvgMKFVNjaGVkdWxlZFF1ZXJ5U2VydmljZRJqChRMaXN0U2NoZWR1bGVkUXVlcmllcxIjLnN2Yy52MS5MaXN0U2NoZWR1bGVkUXVlcmllc1JlcXVlc3QaJC5zdmMudjEuTGlzdFNjaGVkdWxlZFF1ZXJpZXNSZXNwb25zZSIHkAIBiLUYAxJkChNQYXVzZVNjaGVkdWxlZFF1ZXJ5EiIuc3ZjLnYxLlBhdXNlU2NoZWR1bGVkUXVlcnlSZXF1ZXN0GiMuc3ZjLnYxLlBhdXNlU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBRJnChRSZXN1bWVTY2hlZHVsZWRRdWVyeRIjLnN2Yy52MS5SZXN1bWVTY2hlZHVsZWRRdWVyeVJlcXVlc3QaJC5zdmMudjEuUmVzdW1lU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBRJqChVUcmlnZ2VyU2NoZWR1bGVkUXVlcnkSJC5zdmMudjEuVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVxdWVzdBolLnN2Yy52MS5UcmlnZ2VyU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBWIGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_offline_query, file_svc_v1_options]);
+  fileDesc("ChxzdmMvdjEvc2NoZWR1bGVkX3F1ZXJ5LnByb3RvEgZzdmMudjEipAIKFlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmcSDAoEbmFtZRgBIAEoCRIQCghzY2hlZHVsZRgCIAEoCRIPCgdvdXRwdXRzGAMgAygJEh0KFWluY3JlbWVudGFsX3Jlc29sdmVycxgEIAMoCRIvCgtuZXh0X3J1bl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbGFzdF9ydW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnBhdXNlZBgHIAEoCBIwCgxuZXh0X3J1bnNfYXQYCCADKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDnJlc291cmNlX2dyb3VwGAkgASgJIh0KG0xpc3RTY2hlZHVsZWRRdWVyaWVzUmVxdWVzdCJZChxMaXN0U2NoZWR1bGVkUXVlcmllc1Jlc3BvbnNlEjkKEXNjaGVkdWxlZF9xdWVyaWVzGAEgAygLMh4uc3ZjLnYxLlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmciKgoaUGF1c2VTY2hlZHVsZWRRdWVyeVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJWChtQYXVzZVNjaGVkdWxlZFF1ZXJ5UmVzcG9uc2USNwoPc2NoZWR1bGVkX3F1ZXJ5GAEgASgLMh4uc3ZjLnYxLlNjaGVkdWxlZFF1ZXJ5U3RhbmRpbmciKwobUmVzdW1lU2NoZWR1bGVkUXVlcnlSZXF1ZXN0EgwKBG5hbWUYASABKAkiVwocUmVzdW1lU2NoZWR1bGVkUXVlcnlSZXNwb25zZRI3Cg9zY2hlZHVsZWRfcXVlcnkYASABKAsyHi5zdmMudjEuU2NoZWR1bGVkUXVlcnlTdGFuZGluZyJEChxUcmlnZ2VyU2NoZWR1bGVkUXVlcnlSZXF1ZXN0EgwKBG5hbWUYASABKAkSFgoOcmVzb3VyY2VfZ3JvdXAYAiABKAkiZAodVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVzcG9uc2USCgoCaWQYASABKAkSKgoGc3RhdHVzGAIgASgOMhouc3ZjLnYxLk9mZmxpbmVRdWVyeVN0YXR1cxILCgN1cmwYAyABKAkyvgMKFVNjaGVkdWxlZFF1ZXJ5U2VydmljZRJqChRMaXN0U2NoZWR1bGVkUXVlcmllcxIjLnN2Yy52MS5MaXN0U2NoZWR1bGVkUXVlcmllc1JlcXVlc3QaJC5zdmMudjEuTGlzdFNjaGVkdWxlZFF1ZXJpZXNSZXNwb25zZSIHkAIBiLUYAxJkChNQYXVzZVNjaGVkdWxlZFF1ZXJ5EiIuc3ZjLnYxLlBhdXNlU2NoZWR1bGVkUXVlcnlSZXF1ZXN0GiMuc3ZjLnYxLlBhdXNlU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBRJnChRSZXN1bWVTY2hlZHVsZWRRdWVyeRIjLnN2Yy52MS5SZXN1bWVTY2hlZHVsZWRRdWVyeVJlcXVlc3QaJC5zdmMudjEuUmVzdW1lU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBRJqChVUcmlnZ2VyU2NoZWR1bGVkUXVlcnkSJC5zdmMudjEuVHJpZ2dlclNjaGVkdWxlZFF1ZXJ5UmVxdWVzdBolLnN2Yy52MS5UcmlnZ2VyU2NoZWR1bGVkUXVlcnlSZXNwb25zZSIEiLUYBWIGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_v1_offline_query, file_svc_v1_options]);
 
 /**
  * A scheduled query as it stands.
@@ -78,6 +78,14 @@ export type ScheduledQueryStanding = Message<"svc.v1.ScheduledQueryStanding"> & 
    * @generated from field: repeated google.protobuf.Timestamp next_runs_at = 8;
    */
   nextRunsAt: Timestamp[];
+
+  /**
+   * Resource group in whose workers all resolvers of a run are called; empty = each in those of its
+   * own.
+   *
+   * @generated from field: string resource_group = 9;
+   */
+  resourceGroup: string;
 };
 
 /**
@@ -141,6 +149,14 @@ export type ScheduledQueryStandingJson = {
    * @generated from field: repeated google.protobuf.Timestamp next_runs_at = 8;
    */
   nextRunsAt?: TimestampJson[];
+
+  /**
+   * Resource group in whose workers all resolvers of a run are called; empty = each in those of its
+   * own.
+   *
+   * @generated from field: string resource_group = 9;
+   */
+  resourceGroup?: string;
 };
 
 /**
@@ -360,6 +376,14 @@ export type TriggerScheduledQueryRequest = Message<"svc.v1.TriggerScheduledQuery
    * @generated from field: string name = 1;
    */
   name: string;
+
+  /**
+   * Resource group of the environment's configuration in whose workers all resolvers are called;
+   * empty = that of the scheduled query.
+   *
+   * @generated from field: string resource_group = 2;
+   */
+  resourceGroup: string;
 };
 
 /**
@@ -374,6 +398,14 @@ export type TriggerScheduledQueryRequestJson = {
    * @generated from field: string name = 1;
    */
   name?: string;
+
+  /**
+   * Resource group of the environment's configuration in whose workers all resolvers are called;
+   * empty = that of the scheduled query.
+   *
+   * @generated from field: string resource_group = 2;
+   */
+  resourceGroup?: string;
 };
 
 /**
@@ -489,7 +521,8 @@ export const ScheduledQueryService: GenService<{
   },
   /**
    * Begins a run of one now, which is durable when this returns. NOT_FOUND when there is none of
-   * the name; FAILED_PRECONDITION while a run of it goes on.
+   * the name; INVALID_ARGUMENT for a resource group that there is not; FAILED_PRECONDITION while a
+   * run of it goes on.
    *
    * @generated from rpc svc.v1.ScheduledQueryService.TriggerScheduledQuery
    */

@@ -6,6 +6,7 @@ import type { GetEnvironmentConfigResponse } from "../../../gen/svc/v1/environme
 import type { Context } from "../../context/context.ts";
 import {
   APPLIED_KEYS,
+  APPLIED_SERVICES,
   ConfigInvalid,
   configDocument,
   type EnvironmentConfig,
@@ -16,7 +17,7 @@ import { configMessage } from "../../domain/environment-config-message.ts";
 import { changesText, jsonChanges } from "../../domain/json-diff.ts";
 import type { JsonObject } from "../../domain/json-value.ts";
 import { escapeControls } from "../../domain/name.ts";
-import { TASK_SERVICE, withoutTaskService } from "../../domain/task-service.ts";
+import { withoutService } from "../../domain/service-settings.ts";
 import { CliError } from "../../errors/cli-error.ts";
 import { textView, type View } from "../../output/view.ts";
 import { isRequest, type OrRequest, orRequestView } from "../approval/approval-view.ts";
@@ -57,7 +58,7 @@ export async function writeConfig(
   progress.note(changesText(changes));
   if (recorded.length > 0)
     progress.note(
-      `recorded, not applied: ${recorded.join(", ")} (this server acts on ${APPLIED_KEYS.join(", ")}, and of specs_config on services.${TASK_SERVICE})`,
+      `recorded, not applied: ${recorded.join(", ")} (this server acts on ${APPLIED_KEYS.join(", ")}, and of specs_config on ${APPLIED_SERVICES.map((name) => `services.${name}`).join(" and ")})`,
     );
   await confirm(context, { force }, `Update environment '${escapeControls(oldName)}'?`);
   const answer = await (await context.api.environments()).updateEnvironmentConfig({
@@ -72,7 +73,11 @@ export async function writeConfig(
 
 /** What a spec config has beside the settings of resource groups that the server acts on. */
 function unappliedSpecs(specs: JsonObject): string {
-  return JSON.stringify(groupNames(specs).map((name) => withoutTaskService(resourceGroup(specs, name) ?? {})));
+  const unapplied = (name: string): JsonObject => {
+    const { resource_group_name: _, ...group } = resourceGroup(specs, name) ?? {};
+    return APPLIED_SERVICES.reduce(withoutService, group);
+  };
+  return JSON.stringify(groupNames(specs).map(unapplied));
 }
 
 /** `Updated environment '<name>'`. */

@@ -41,8 +41,8 @@ type Outcome = { readonly group: JsonObject } | ConfigUpdate;
 export default defineCommand({
   summary: "Patch one resource group of the environment's spec config",
   description:
-    "A merge patch replaces and adds what it names, and null deletes; a JSON patch is a list of operations. Other groups stay as they are, byte for byte. Spec " +
-    "config is recorded: this server runs no services of its own for it.",
+    "A merge patch replaces and adds what it names, and null deletes; a JSON patch is a list of operations. Other groups stay as they are, byte for byte. Of " +
+    "services the server acts on `task`, with which tasks of the group run, and on `worker`, with which its resolvers do; all others are recorded.",
   examples: [
     { run: "svc environment patch --resource-group default --service engine-grpc --set replicas=2 --dry-run", does: "What it would be" },
     `svc environment patch --resource-group default --patch '{"services":{"engine-grpc":{"replicas":null}}}' --force`,

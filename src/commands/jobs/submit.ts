@@ -4,6 +4,7 @@ import type { Context } from "../../context/context.ts";
 import { ABSENT_JOB_KINDS } from "../../domain/job-kinds.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { textView } from "../../output/view.ts";
+import { checkResourceGroup, resourceGroupFlag } from "../resource-group-flags.ts";
 import { checkJobId } from "./job-flags.ts";
 
 /** Kinds of which no job is submitted, with the reason. */
@@ -18,7 +19,6 @@ const KINDS = [
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Flags that cannot do here what they say, with the reason. */
 const REFUSED = {
-  resourceGroup: "jobs run in the server, which has no resource groups to choose from",
   deploymentId: "a job runs in the deployment that its query names, or in the live one",
   mainlineDeploymentId: "a job runs in the deployment that its query names, or in the live one",
   operationId: "the operations of a query get ids of their own",
@@ -53,13 +53,14 @@ export default defineCommand({
   examples: [
     { run: "svc jobs submit --from-job 12", does: "The same offline query once more" },
     { run: "svc jobs submit --kind scheduled_query --job-name nightly", does: "A scheduled query now" },
+    { run: "svc jobs submit --from-job 12 --resource-group big", does: "The query of a job, in the workers of a resource group" },
   ],
   needs: ["session"],
   flags: {
     fromJob: text("job whose query is begun again, by number or id", { placeholder: "<job>" }),
     kind: choice("kind of the job", KINDS),
     jobName: text("name of the scheduled query", { aliases: ["--name"], placeholder: "<name>" }),
-    resourceGroup: text("resource group; refused by this version"),
+    resourceGroup: resourceGroupFlag("that of the copied job, or of the scheduled query"),
     deploymentId: text("deployment; refused by this version", { aliases: ["--deployment"], placeholder: "<deployment>" }),
     mainlineDeploymentId: text("mainline deployment; refused by this version", { placeholder: "<deployment>" }),
     operationId: text("operation, a UUID; refused by this version", { placeholder: "<uuid>" }),
@@ -80,11 +81,12 @@ export default defineCommand({
     detach: bool("do not go on with the workflow of the copied job, as is always so", { aliases: ["--detach-workflow"] }),
   },
   check(given) {
-    const { fromJob, kind, jobName, operationId, workflowExecutionId, detach } = given;
+    const { fromJob, kind, jobName, operationId, resourceGroup, workflowExecutionId, detach } = given;
     if (detach && workflowExecutionId !== undefined) throw new UsageError("--detach and --workflow-execution-id do not go together");
     if (operationId !== undefined && !UUID.test(operationId)) throw new UsageError("--operation-id must be a UUID");
     if (fromJob === undefined && kind === undefined) throw new UsageError("give --from-job, or --kind");
     checkJobId(fromJob);
+    checkResourceGroup(resourceGroup);
     const absent = kind === undefined ? undefined : ABSENT[kind];
     if (absent !== undefined) throw new UsageError(`--kind ${kind} is not supported: ${absent}`);
     for (const [flag, why] of Object.entries(REFUSED) as [keyof typeof REFUSED, string][])
@@ -94,11 +96,11 @@ export default defineCommand({
     if (fromJob === undefined && jobName === undefined) throw new UsageError("--job-name names the scheduled query");
     if (fromJob !== undefined && jobName !== undefined) throw new UsageError("--job-name and --from-job do not go together");
   },
-  async run(context, { fromJob, kind, jobName = "" }): Promise<Submitted> {
+  async run(context, { fromJob, kind, jobName = "", resourceGroup = "" }): Promise<Submitted> {
     const queryId =
       fromJob === undefined
-        ? (await (await context.api.scheduledQueries()).triggerScheduledQuery({ name: jobName })).id
-        : await repeated(context, fromJob, kind);
+        ? (await (await context.api.scheduledQueries()).triggerScheduledQuery({ name: jobName, resourceGroup })).id
+        : await repeated(context, fromJob, { kind, resourceGroup });
     const { jobs } = await (await context.api.jobs()).listJobs({ kinds: ["async_offline_query"], pageSize: 500 });
     const first = jobs.findLast(({ subject }) => subject === queryId);
     if (!first) throw new CliError(`offline query ${queryId} was begun, and its jobs are not listed`, { code: "internal" });
@@ -112,7 +114,11 @@ export default defineCommand({
 });
 
 /** Begins the offline query of a job again; resolves with the new query's id. */
-async function repeated({ api }: Pick<Context, "api">, id: string, kind: string | undefined): Promise<string> {
+async function repeated(
+  { api }: Pick<Context, "api">,
+  id: string,
+  { kind, resourceGroup }: { readonly kind: string | undefined; readonly resourceGroup: string },
+): Promise<string> {
   const { job } = await (await api.jobs()).getJob({ id });
   if (!job?.subject.startsWith("ofq_"))
     throw new CliError(`job ${id} is ${job ? `a job of kind '${job.kind}'` : "none"}, and jobs of offline queries alone can be repeated`, {
@@ -121,7 +127,7 @@ async function repeated({ api }: Pick<Context, "api">, id: string, kind: string 
     });
   if (kind !== undefined && kind !== "async_offline_query")
     throw new CliError(`job ${id} is of an offline query, and --kind says ${kind}`, { code: "invalid_argument" });
-  const { query } = await (await api.offlineQueries()).retryOfflineQuery({ id: job.subject });
+  const { query } = await (await api.offlineQueries()).retryOfflineQuery({ id: job.subject, resourceGroup });
   return query?.id ?? "";
 }
 

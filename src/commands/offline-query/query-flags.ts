@@ -11,6 +11,7 @@ import { UsageError } from "../../errors/cli-error.ts";
 import { formatOf, uploadRows } from "../../query-client/offline/rows-file.ts";
 import { givenOrPicked } from "../pick-flags.ts";
 import { queryInput } from "../query/flags.ts";
+import { checkResourceGroup, resourceGroupFlag } from "../resource-group-flags.ts";
 import { statusText } from "./query-view.ts";
 
 const ROWS = "Rows";
@@ -58,6 +59,7 @@ export const offlineQueryFlags = {
     placeholder: "<id>",
     names: "deployment",
   }),
+  resourceGroup: resourceGroupFlag(),
   plannerOption: list(keyValue("option of the planner, as in svc query", { placeholder: "<name=value>" })),
   sample: float("keep this part of the rows, such as 0.1, the same ones every time", { group: DIVISION }),
   testFraction: float("this part of the rows is for tests: column __split__ says train or test", { group: DIVISION }),
@@ -94,6 +96,7 @@ export function checkOfflineQueryFlags(flags: OfflineQueryFlags): void {
     if (fraction !== undefined && !(fraction > 0 && fraction < 1)) throw new UsageError(`${flag} is above 0 and below 1`);
   if (flags.queryNameVersion !== undefined && flags.queryName === undefined)
     throw new UsageError("--query-name-version needs --query-name");
+  checkResourceGroup(flags.resourceGroup);
   if (input !== undefined) formatOf(input, "--input");
   if (flags.outputFile !== undefined) formatOf(flags.outputFile, "--output-file");
   const { problems } = readPlannerOptions(Object.fromEntries(plannerOption));
@@ -134,6 +137,7 @@ export async function offlineQueryRequest(
     ...{ sampleFraction: flags.sample ?? 0, testFraction: flags.testFraction ?? 0 },
     splitBy: flags.splitBy === "time" ? OfflineQuerySplit.TIME : OfflineQuerySplit.KEY,
     plannerOptions: Object.fromEntries(flags.plannerOption),
+    resourceGroup: flags.resourceGroup ?? "",
   };
 }
 

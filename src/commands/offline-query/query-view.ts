@@ -59,6 +59,7 @@ export const QUERY_FIELDS: FieldViews<OfflineQuery> = {
   datasetName: "Dataset name",
   revisionId: "Revision",
   numShards: "Shards",
+  resourceGroup: "Resource group",
   retryOf: "Retry of",
   tags: "Tags",
   traceId: "Trace",

@@ -5,6 +5,7 @@ import { float, int, list, maybe, optionalArg, text, timestamp } from "../../cli
 import { msToTimestamp } from "../../domain/proto-time.ts";
 import { CliError, UsageError } from "../../errors/cli-error.ts";
 import { resourceFields } from "../../output/message-view.ts";
+import { checkResourceGroup, resourceGroupFlag } from "../resource-group-flags.ts";
 import { named, queryId } from "./query-flags.ts";
 import { statusText } from "./query-view.ts";
 
@@ -23,6 +24,7 @@ const flags = {
     placeholder: "<id>",
     names: "deployment",
   }),
+  resourceGroup: resourceGroupFlag("as it was"),
   sample: float("keep this part of the rows, such as 0.1; 0 keeps all"),
   testFraction: float("this part of the rows is for tests; 0 divides none"),
   lowerBound: timestamp("only keys observed at or after this instant", { group: KEYS }),
@@ -42,7 +44,8 @@ export default defineCommand({
   needs: ["session"],
   args: { id: optionalArg("id of the query; left out: pick one on a terminal") },
   flags,
-  check({ lowerBound, upperBound, maxSamples, numShards }) {
+  check({ lowerBound, upperBound, maxSamples, numShards, resourceGroup }) {
+    checkResourceGroup(resourceGroup);
     if (lowerBound !== undefined && upperBound !== undefined && lowerBound >= upperBound)
       throw new UsageError("the bounds are empty: --lower-bound has to be earlier than --upper-bound");
     if (maxSamples !== undefined && maxSamples < 0) throw new UsageError("--max-samples takes 0 or more");
@@ -72,7 +75,7 @@ function changed(
   { $typeName: _, keys, ...options }: OfflineQueryOptions,
   { out, recompute, lowerBound, upperBound, maxSamples, dataset, deployment, sample, ...given }: Flags,
 ): MessageInitShape<typeof OfflineQueryOptionsSchema> {
-  const { asKnown, numShards, storeOffline, storeOnline, testFraction } = given;
+  const { asKnown, numShards, resourceGroup, storeOffline, storeOnline, testFraction } = given;
   const hasKeys = lowerBound !== undefined || upperBound !== undefined || maxSamples !== undefined;
   return {
     ...options,
@@ -86,6 +89,7 @@ function changed(
     ...(sample !== undefined && { sampleFraction: sample }),
     ...(asKnown !== undefined && { asKnown }),
     ...(numShards !== undefined && { numShards }),
+    ...(resourceGroup !== undefined && { resourceGroup }),
     ...(storeOffline !== undefined && { storeOffline }),
     ...(storeOnline !== undefined && { storeOnline }),
     ...(testFraction !== undefined && { testFraction }),

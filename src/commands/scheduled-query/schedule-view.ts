@@ -9,5 +9,6 @@ export const SCHEDULE_FIELDS: FieldViews<ScheduledQueryStanding> = {
   schedule: "Cron Schedule",
   outputs: { header: "Output Features", cell: ({ outputs }) => outputs.map(readableName).join(", "), flexible: true },
   incrementalResolvers: { header: "Incremental", cell: ({ incrementalResolvers }) => incrementalResolvers.join(", "), flexible: true },
+  resourceGroup: "Resource group",
   nextRunAt: { header: "Next Run", cell: ({ nextRunAt, paused }) => (paused ? "paused" : timeText(nextRunAt)) },
 };

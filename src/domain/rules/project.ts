@@ -1,4 +1,4 @@
-/** Rules about the project and the machine: 190 to 194. */
+/** Rules about the project and the machine: 190 to 194, and 209. */
 
 import { message, rule } from "./rule.ts";
 
@@ -115,6 +115,22 @@ export const UNKNOWN_VENV = rule(
       "not used",
     ),
   },
+);
+
+export const UNKNOWN_RESOURCE_GROUP = rule(
+  {
+    code: 209,
+    id: "unknown-resource-group",
+    title: "A resource group is not one that the environment has",
+    severity: "error",
+    foundBy: ["server"],
+    means:
+      "`resource_group=` names a group that the configuration of the environment does not have under `resource_groups`, or whose settings of the service " +
+      "`worker` cannot be used. `svc environment config` shows the groups, and `svc environment update` adds some.",
+    why: "There would be no workers in which the resolvers could run.",
+    example: { none: "Resource groups are of an environment of the server, which a few files do not have." },
+  },
+  { unusable: message("{what} runs in resource group '{group}', and {problem}", "no such group here") },
 );
 
 export const MISSING_DRIVER = rule(

@@ -341,6 +341,7 @@ class SvcClient:
         sample_fraction: Optional[float] = None,
         test_fraction: Optional[float] = None,
         split_by: str = "key",
+        resource_group: Optional[str] = None,
         planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
         environment: Optional[str] = None,
     ) -> OfflineQuery:
@@ -365,6 +366,8 @@ class SvcClient:
         store_online, store_offline: computed values are stored.
         sample_fraction, test_fraction, split_by: which part of the rows is kept, and which part is
             for tests, by whole keys or by ``"time"``; the same ones every time.
+        resource_group: the group of the environment's configuration in whose workers all resolvers are
+            called; default: each in those of its own.
         The rest is as for `query`.
 
         Raises ClientError when the query is refused, before anything runs.
@@ -394,6 +397,7 @@ class SvcClient:
                 sample_fraction=sample_fraction,
                 test_fraction=test_fraction,
                 split_by=split_by,
+                resource_group=resource_group,
             )
         )
         return OfflineQuery(self._run, state)

@@ -175,6 +175,7 @@ def stream(
     owner: Optional[str] = None,
     tags: Optional[Tags] = None,
     venv: Optional[str] = None,
+    resource_group: Optional[str] = None,
 ) -> Callable[[_F], _F]: ...
 
 
@@ -191,6 +192,7 @@ def stream(
     owner: Optional[str] = None,
     tags: Optional[Tags] = None,
     venv: Optional[str] = None,
+    resource_group: Optional[str] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver of the messages of a topic: while its deployment is live, the row
@@ -223,14 +225,25 @@ def stream(
     timeout: the longest time for one message; default: 10s.
     environment: the environments that it exists in; default: all.
     owner, tags: metadata; the docstring is the description.
-    venv: as of `online`: the requirements that it runs with.
+    venv, resource_group: as of `online`: the requirements that it runs with, and the workers.
     """
     unknown = kept("stream", others)
     if function is not None:  # written without parentheses: a finding says so
         registry.add_stream(StreamDefinition(function, StreamOptions(source=BARE), sys._getframe(1)))
         return function
     options = StreamOptions(
-        tags, environment, timeout, None, owner, name, venv=venv, others=unknown, source=source, parse=parse, lateness=lateness
+        tags,
+        environment,
+        timeout,
+        None,
+        owner,
+        name,
+        venv=venv,
+        resource_group=resource_group,
+        others=unknown,
+        source=source,
+        parse=parse,
+        lateness=lateness,
     )
 
     def decorate(fn: _F) -> _F:

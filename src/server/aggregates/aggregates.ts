@@ -21,6 +21,7 @@ import type { DeletedValues } from "../deletions/deleted-values.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import { suspended } from "../deployments/environment-states.ts";
 import { createLiveSchedules, type LiveSchedule, type LiveSchedules, type LiveSchedulesOptions } from "../deployments/live-schedules.ts";
+import { requireGroup, type Specs } from "../deployments/worker-groups.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
@@ -70,8 +71,7 @@ export interface AggregatesOptions extends LiveSchedulesOptions {
   readonly offline: () => Promise<OfflineStore>;
   readonly revisions: RevisionMaker;
   readonly tables: () => Promise<TableEngine>;
-  /** Names of an environment's resource groups. */
-  readonly resourceGroups: (environmentId: string) => Promise<readonly string[]>;
+  readonly specs: Specs;
   /** Folder of this node for files that are being written. */
   readonly folder: string;
   readonly metrics: MetricRecorder;
@@ -337,12 +337,7 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
       throw refuse("Published tiles are those of a stated time.", "Give --lower-bound and --upper-bound with --store-offline.");
     if (allowEmptyTiles && !storeOffline)
       throw refuse("Only published tiles can be empty.", "Give --store-offline with --allow-empty-tiles, or leave it out.");
-    const groups = resourceGroup === "" ? [] : await options.resourceGroups(id);
-    if (resourceGroup !== "" && !groups.includes(resourceGroup))
-      throw refuse(
-        `The environment has no resource group '${resourceGroup.slice(0, 100)}'.`,
-        didYouMean(resourceGroup, new Set(groups)) || `It has ${groups.join(", ")}; \`svc environment update\` adds others.`,
-      );
+    if (resourceGroup !== "") requireGroup(await options.specs(id), resourceGroup);
   };
 
   const runnable = async (environmentId: string): Promise<EnvironmentRecord> => {

@@ -23,6 +23,7 @@ import type { ContainerCapabilities } from "../containers/create-containers.ts";
 import type { DatasetCapabilities } from "../datasets/create-datasets.ts";
 import type { Deletions } from "../deletions/deletions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
+import type { Specs } from "../deployments/worker-groups.ts";
 import type { CollectionParts } from "../documents/collection.ts";
 import type { Configurations } from "../environments/configuration.ts";
 import type { Evaluations } from "../evaluations/evaluations.ts";
@@ -541,6 +542,7 @@ export async function openParts({
     const { createConfigurations } = await import("../environments/configuration.ts");
     return createConfigurations(collections);
   });
+  const specs: Specs = async (environmentId) => (await (await configurations()).get(environmentId)).config.specs_config;
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
     return createDeployments({
@@ -570,6 +572,7 @@ export async function openParts({
         return graph.monitors.length === 0 ? [] : untoldWebhooks(graph, await (await webhooks()).list(environmentId));
       },
       workerContainer: async (environmentId) => (await (await configurations()).get(environmentId)).config.worker_container,
+      specs,
       async workerContainers() {
         const { createWorkerContainers } = await import("../images/worker-containers.ts");
         return createWorkerContainers(await images(), (await containers()).engine, { folder: imagesFolder, node: node() });
@@ -630,12 +633,10 @@ export async function openParts({
   });
   const aggregates = once(async () => {
     const { createAggregates } = await import("../aggregates/aggregates.ts");
-    const { groupNames } = await import("../../domain/environment-config.ts");
-    const kept = await configurations();
     return createAggregates({
       ...{ metadata, deployments: await deployments(), bus, clock, log, tiles, tables },
       ...{ online: await online(), offline, deleted: (await deletions()).deleted, revisions: (await datasets()).revisions },
-      resourceGroups: async (environmentId) => groupNames((await kept.get(environmentId)).config.specs_config),
+      specs,
       folder: directory.file(join("tmp", "aggregates")),
       metrics,
     });
@@ -652,7 +653,7 @@ export async function openParts({
       metadata,
       deployments: await deployments(),
       protection: kept.protection,
-      specs: async (environmentId) => (await kept.get(environmentId)).config.specs_config,
+      specs,
       sources: createSourceFiles(objects),
       processes: await processes(),
       logs: logRecorder,
@@ -679,7 +680,10 @@ export async function openParts({
     });
   });
   const offlineQueries = once(async () => {
-    const { createOfflineQueries } = await import("../offline-queries/offline-queries.ts");
+    const [{ createOfflineQueries }, { servingWorkers }] = await Promise.all([
+      import("../offline-queries/offline-queries.ts"),
+      import("../deployments/builder.ts"),
+    ]);
     const folder = directory.file(join("tmp", "offline-queries"));
     await rm(folder, { recursive: true, force: true });
     return createOfflineQueries({
@@ -687,6 +691,8 @@ export async function openParts({
       objects,
       deployments: await deployments(),
       protection: (await configurations()).protection,
+      specs,
+      workers: servingWorkers(options),
       online: await online(),
       offline,
       sinks: await sinks(),

@@ -13,15 +13,17 @@ import { type Graph, GraphSchema, type Resolver } from "../../../gen/svc/v1/grap
 import type { Clock } from "../../context/clock.ts";
 import { makePrivateFolder } from "../../disk/private-file.ts";
 import { unpackArchive } from "../../disk/unpack.ts";
-import type { WorkerContainer } from "../../domain/environment-config.ts";
+import { DEFAULT_GROUP } from "../../domain/environment-config.ts";
 import { isError } from "../../domain/finding.ts";
 import type { GraphDecoder } from "../../domain/graph-bytes.ts";
 import { resolversIn } from "../../domain/graph-diff.ts";
 import { isInEnvironment } from "../../domain/in-environment.ts";
+import { type EnvironmentGroups, groupFindings } from "../../domain/resource-groups.ts";
 import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { hasStrictCheck } from "../../domain/validations.ts";
 import { venvFindings } from "../../domain/venvs.ts";
+import type { WorkerContainer } from "../../domain/worker-container.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
@@ -33,7 +35,9 @@ import type { LogRecorder } from "../logs/recorder.ts";
 import { userLine } from "../logs/user-line.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
+import { withoutWorkersBecause, withReplicas } from "../python/fixed-pools.ts";
 import { createLazyPool } from "../python/lazy-pool.ts";
+import type { Place, PlacedWorkers } from "../python/placed-pool.ts";
 import { FUNCTION, type PythonPool } from "../python/pool.ts";
 import type { ProjectRuntime } from "../python/process.ts";
 import { createRenewablePool } from "../python/renewable-pool.ts";
@@ -47,7 +51,6 @@ import type { DeploymentRecord, VenvRecord } from "../stores/metadata/deployment
 import type { GraphStore } from "../stores/metadata/graphs.ts";
 import type { EnvironmentRecord, IdentityStore } from "../stores/metadata/identity.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
-import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
 import type { FeatureIdentity, VersionStore } from "../stores/metadata/versions.ts";
 import { ObjectMismatch, type ObjectStore } from "../stores/objects/store.ts";
 import { verified } from "../stores/objects/verified.ts";
@@ -62,11 +65,12 @@ import { identitiesOf as graphIdentities } from "./feature-keys.ts";
 import { onlineScope } from "./live-scopes.ts";
 import { meteredSources } from "./metered-sources.ts";
 import type { Profiles } from "./profiles.ts";
-import { createRenewal, workersText } from "./renewal.ts";
+import { createRenewal } from "./renewal.ts";
 import type { StartedDeployment } from "./running.ts";
 import { checkStreamStatements, type StatementExaminer } from "./stream-statements.ts";
 import { recordedVenv } from "./venv-builds.ts";
 import type { WorkerContainers } from "./worker-containers.ts";
+import { groupsText, type Specs, usualWorkers, type WorkerGroup, workersOf } from "./worker-groups.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
 export class BuildFailed extends Error {
@@ -113,6 +117,7 @@ export interface BuilderOptions {
   /** The containers in which the workers of an environment run; without an image they do not. */
   readonly workerContainer: (environmentId: string) => Promise<WorkerContainer>;
   readonly workerContainers: () => Promise<WorkerContainers>;
+  readonly specs: Specs;
   /** As in `StartOptions`. */
   readonly workers?: number | undefined;
 }
@@ -170,11 +175,13 @@ export interface DeploymentRuntime extends ProjectRuntime {
   readonly plain: (text: string) => string;
 }
 
+/** What sources and workers are given. */
+type Given = EnvironmentVariables & { readonly groups: EnvironmentGroups };
+
 /** What a build has begun for the start that follows. */
 interface Begun {
   readonly graph: Graph;
-  /** What the workers are given. */
-  readonly variables: EnvironmentVariables;
+  readonly given: Given;
   readonly workers: StartingWorkers;
 }
 
@@ -220,6 +227,15 @@ export function createBuilder(options: BuilderOptions): Builder {
     if (!environment) throw new BuildFailed(`The environment of deployment ${id} was deleted.`);
     return environment;
   };
+
+  const groupsOf = async (environmentId: string): Promise<EnvironmentGroups> => ({
+    specs: await options.specs(environmentId),
+    container: await options.workerContainer(environmentId),
+  });
+  const givenNow = async (environmentId: string): Promise<Given> => ({
+    ...(await secrets.variables(environmentId)),
+    groups: await groupsOf(environmentId),
+  });
 
   const unpack = async (deployment: DeploymentRecord): Promise<string> => {
     const source = sourceOf(deployment.id);
@@ -332,11 +348,15 @@ export function createBuilder(options: BuilderOptions): Builder {
     stated: StatedVenv,
     source: string,
     given: EnvironmentVariables,
+    { container, memoryLimitBytes, variables: ofGroup }: WorkerGroup,
     note: Note,
     signal: AbortSignal,
   ): Promise<ProjectRuntime> => {
-    const container = await options.workerContainer(stated.environmentId);
-    if (container.image === "") return startedWith(stated, source, given, note, signal);
+    if (container.image === "") {
+      const started = await startedWith(stated, source, { ...given, env: { ...given.env, ...ofGroup } }, note, signal);
+      const limits = [started.memoryLimitBytes, memoryLimitBytes].filter((limit) => limit !== undefined);
+      return limits.length === 0 ? started : { ...started, memoryLimitBytes: Math.min(...limits) };
+    }
     const { environmentId, id: deploymentId, name: venv } = stated;
     const requirements = await requirementsText(stated, source);
     note(`preparing containers of ${container.image}`);
@@ -345,7 +365,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     const runtime = await prepare(wish, signal).catch((error: unknown) => {
       throw error instanceof Failure ? new BuildFailed([error.message, error.detail.hint ?? ""].join(" ").trim()) : error;
     });
-    const variables = Object.entries({ ...given.plain, ...given.env });
+    const variables = Object.entries({ ...given.plain, ...given.env, ...ofGroup });
     return {
       ...runtime,
       sdkRoot: await (await python()).sdkRoot(),
@@ -363,7 +383,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     environment: EnvironmentRecord,
     of: Graph | Promise<Graph>,
     source: string,
-    given: EnvironmentVariables,
+    given: Given,
     note: Note,
     signal: AbortSignal,
     began: () => void = () => undefined,
@@ -377,14 +397,15 @@ export function createBuilder(options: BuilderOptions): Builder {
       pools.push(pool);
     };
     try {
-      if (of instanceof Promise) begin({ stated: ownVenv(deployment), resolverFqns: of.then((found) => ownResolvers(found, environment)) });
-      else if (needsOwnWorkers(of, environment)) begin({ stated: ownVenv(deployment), resolverFqns: ownResolvers(of, environment) });
+      const own = { stated: ownVenv(deployment), group: DEFAULT_GROUP };
+      if (of instanceof Promise) begin({ ...own, resolverFqns: of.then((found) => ownResolvers(found, environment)) });
+      else if (needsOwnWorkers(of, environment)) begin({ ...own, resolverFqns: ownResolvers(of, environment) });
       else pools.push(Promise.resolve(withoutWorkers));
       const found = await of;
-      const used = venvsOf(pythonResolvers(found, environment), found, environment);
-      for (const { venv, resolverFqns } of used) begin({ stated: statedVenv(deployment, venv.name), venv, resolverFqns });
-      const [own = withoutWorkers, ...others] = await Promise.all(pools);
-      const functions = functionPools(deployment, environment, found, (workers, ending) =>
+      const { places, workersAt } = placesOf(deployment, environment, found);
+      for (const { place } of places) begin(workersAt(place));
+      const [ownPool = withoutWorkers, ...others] = await Promise.all(pools);
+      const quietly = (workers: StartingPool, until: AbortSignal) =>
         startWorkers(
           deployment,
           environment,
@@ -392,21 +413,23 @@ export function createBuilder(options: BuilderOptions): Builder {
           source,
           given,
           () => undefined,
-          ending,
+          until,
           () => undefined,
-        ),
-      );
-      for (const { stated, venv } of functions) if (venv) await workersStartedWith(stated, source, given, note, over);
-      if (others.length + functions.length === 0) return own;
-      const { createVenvPool } = await import("../python/venv-pool.ts");
-      const named = [
-        ...used.map(({ venv, resolverFqns }, at) => ({ name: venv.name, fqns: resolverFqns, pool: others[at] ?? own })),
-        ...functions,
-      ];
-      return createVenvPool({
-        own,
-        venvs: new Map(named.map(({ name, pool }) => [name, pool])),
-        venvOf: new Map(named.flatMap(({ name, fqns }) => fqns.map((fqn) => [fqn, name] as const))),
+        );
+      const functions = functionPools(deployment, environment, found, quietly);
+      const usual = usualWorkers(given.groups);
+      for (const { stated, venv } of functions) if (venv) await workersStartedWith(stated, source, given, usual, note, over);
+      if (ownPool === withoutWorkers && others.length + functions.length === 0) return ownPool;
+      const { createPlacedPool } = await import("../python/placed-pool.ts");
+      const ofOwn = { place: { venv: "", group: DEFAULT_GROUP }, names: ownResolvers(found, environment), pool: ownPool };
+      return createPlacedPool({
+        own: ownPool,
+        resolvers: [
+          ...(ownPool === withoutWorkers ? [] : [ofOwn]),
+          ...places.map(({ place, names }, at) => ({ place, names, pool: others[at] ?? ownPool })),
+        ],
+        functions,
+        start: (place) => createLazyPool((until) => quietly(workersAt(place), until)),
       });
     } catch (error) {
       ending.abort();
@@ -415,25 +438,28 @@ export function createBuilder(options: BuilderOptions): Builder {
     }
   };
 
-  /** Workers of the environment's own requirements, or of a venv. */
+  /** Workers of the environment's own requirements, or of a venv, in a resource group. */
   const startWorkers = async (
     deployment: DeploymentRecord,
     environment: EnvironmentRecord,
-    { stated, venv, resolverFqns }: StartingPool,
+    { stated, venv, group: name, resolverFqns }: StartingPool,
     source: string,
-    given: EnvironmentVariables,
+    given: Given,
     note: Note,
     signal: AbortSignal,
     began: () => void,
   ): Promise<PythonPool> => {
     const { hidden } = given;
     if (resolverFqns instanceof Promise) resolverFqns.catch(() => undefined);
-    const started = await workersStartedWith(stated, source, given, note, signal);
+    const group = workersOf(given.groups, name);
+    if ("problem" in group) return withoutWorkersBecause(group.problem);
+    const started = await workersStartedWith(stated, source, given, group, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
-    return createWorkerPool({
+    const serves = deployment.branch === "" && !deployment.noPromote;
+    const pool = await createWorkerPool({
       ...started,
       ...(!started.launch && { codeFile: await (await python()).compiledCode(started.python, deployment.projectName) }),
-      size: deployment.branch === "" && !deployment.noPromote ? servingWorkers(options) : 1,
+      size: serves ? (group.replicas ?? servingWorkers(options)) : 1,
       socketDir: join(folderOf(deployment.id), "sockets", newId("req", clock.now()).slice(-8)),
       clock,
       deploymentId: deployment.id,
@@ -447,7 +473,7 @@ export function createBuilder(options: BuilderOptions): Builder {
           began();
           return processes.began({
             ...{ kind: "worker", pid, environmentId: environment.id, deploymentId: deployment.id },
-            ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: started.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+            ...{ resourceGroup: name, memoryLimitBytes: started.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
           });
         },
       },
@@ -456,12 +482,13 @@ export function createBuilder(options: BuilderOptions): Builder {
         logs.record(
           userLine(
             { ...line, text: withoutValues(line.text, hidden) },
-            { environmentId: environment.id, deploymentId: deployment.id, branch: deployment.branch },
+            { environmentId: environment.id, deploymentId: deployment.id, branch: deployment.branch, resourceGroup: name },
           ),
         ),
     }).catch((error: unknown) => {
       throw hidingValues(error, hidden);
     });
+    return group.replicas === undefined ? pool : withReplicas(pool, group.replicas);
   };
 
   /**
@@ -492,9 +519,10 @@ export function createBuilder(options: BuilderOptions): Builder {
       });
       note("analyzing");
       const files = analyzedFiles(await listFiles(source));
-      const variables = withoutSecrets ? undefined : await secrets.variables(environment.id);
+      const groups = await groupsOf(environment.id);
+      const given = withoutSecrets ? undefined : { ...(await secrets.variables(environment.id)), groups };
       const begin = (of: Graph | Promise<Graph>): StartingWorkers | undefined =>
-        variables && starting(signal, (over, began) => startPool(deployment, environment, of, source, variables, note, over, began));
+        given && starting(signal, (over, began) => startPool(deployment, environment, of, source, given, note, over, began));
       const analyzed = Promise.withResolvers<Graph>();
       analyzed.promise.catch(() => undefined);
       let workers: StartingWorkers | undefined;
@@ -517,18 +545,21 @@ export function createBuilder(options: BuilderOptions): Builder {
           }),
         );
         refuseErrors("The project has errors", [...found.diagnostics, ...venvFindings(found, deployment.venvs, environment.name)]);
-        refuseErrors("The server refuses the project", await checkStreamStatements(found, environment.name, options.tables));
+        refuseErrors("The server refuses the project", [
+          ...groupFindings(found, groups, environment.name),
+          ...(await checkStreamStatements(found, environment.name, options.tables)),
+        ]);
         analyzed.resolve(found);
         if (workers && !needsOwnWorkers(found, environment)) {
           await workers.end();
           workers = undefined;
         }
         workers ??= begin(found);
-        if (variables) await checkStatements(found, source, environment, variables, note);
+        if (given) await checkStatements(found, source, environment, given, note);
         await metadata.putGraph(deployment.id, found.resolvers.some(isStar) ? toBinary(GraphSchema, found) : bytes());
         await identitiesOf(found, environment.id);
         await metadata.resolverVersions(environment.id, resolversIn(found), { deploymentId: deployment.id, now: clock.now() });
-        if (variables && workers) begun.set(deployment.id, { graph: found, variables, workers });
+        if (given && workers) begun.set(deployment.id, { graph: found, given, workers });
       } catch (error) {
         analyzed.reject(error);
         await workers?.end();
@@ -542,37 +573,37 @@ export function createBuilder(options: BuilderOptions): Builder {
       const of = ahead?.graph ?? (await graph(deployment.id));
       const source = await unpack(deployment);
       note("starting workers");
-      const variables = await secrets.variables(environment.id);
-      const isCurrent = ahead !== undefined && workersText(ahead.variables) === workersText(variables);
+      const given = await givenNow(environment.id);
+      const isCurrent = ahead !== undefined && workersText(ahead.given) === workersText(given);
       if (!isCurrent) await ahead?.workers.end();
-      if (variables.unreadable > 0)
-        log.warning("secrets that cannot be opened are kept from resolvers", { environment: environment.id, count: variables.unreadable });
+      if (given.unreadable > 0)
+        log.warning("secrets that cannot be opened are kept from resolvers", { environment: environment.id, count: given.unreadable });
       const onError = (error: unknown): void =>
         log.warning("what was renewed did not stop cleanly", { deployment: deployment.id, error: String(error) });
-      const begin = (given: EnvironmentVariables, tell: Note, over: AbortSignal) =>
-        startPool(deployment, environment, of, source, given, tell, over);
+      const begin = (renewed: Given, tell: Note, over: AbortSignal) => startPool(deployment, environment, of, source, renewed, tell, over);
       const stored = (identities: ReadonlyMap<string, FeatureIdentity>) => ({
         featureIds: new Map([...identities].map(([fqn, { id }]) => [fqn, id])),
         longestStaleness: longestStaleness(of, identities),
         sink: sinks.of({ id: deployment.id, environmentId: environment.id, branch: deployment.branch, graph: of, identities }),
       });
       const [workers, storedAtStart, kept, vectors] = await Promise.all([
-        asBuildFailure(note, () => (isCurrent ? ahead.workers.pool : begin(variables, note, signal))),
+        asBuildFailure(note, () => (isCurrent ? ahead.workers.pool : begin(given, note, signal))),
         identitiesOf(of, environment.id).then(stored),
         keptTiles(deployment, of),
         hasNearest(of) ? options.vectors() : undefined,
       ]);
       const pool = createRenewablePool(workers, onError);
       begun.delete(deployment.id);
-      const sources = createRenewableSources(await sourcesOf(of, source, variables), onError);
+      const sources = createRenewableSources(await sourcesOf(of, source, given), onError);
       const metered = meteredSources(sources, environment.id, metrics);
-      const renewal = createRenewal(variables, {
-        read: () => secrets.variables(environment.id),
-        async replaceWorkers(given, over) {
-          pool.replace(await begin(given, () => undefined, over));
+      const renewal = createRenewal(given, {
+        read: () => givenNow(environment.id),
+        text: workersText,
+        async replaceWorkers(renewed, over) {
+          pool.replace(await begin(renewed, () => undefined, over));
         },
-        replaceSources: async (given) => sources.replace(await sourcesOf(of, source, given)),
-        failed: () => log.error("workers were not renewed with changed variables; those before answer on", { deployment: deployment.id }),
+        replaceSources: async (renewed) => sources.replace(await sourcesOf(of, source, renewed)),
+        failed: () => log.error("workers were not renewed with changed settings; those before answer on", { deployment: deployment.id }),
       });
       const rowSinks = createRowSinks({
         deployment: { id: deployment.id, environmentId: environment.id, branch: deployment.branch, tag: deployment.tags[0] ?? "" },
@@ -729,6 +760,11 @@ function requirementsFile({ requirements }: Pick<DeploymentRecord, "requirements
   return requirements && posix.normalize(requirements);
 }
 
+/** What workers are given, as text. */
+function workersText({ env, groups, plain }: Given): string {
+  return JSON.stringify([plain, env, groupsText(groups)]);
+}
+
 /** The pool of a deployment without Python resolvers: there is nothing to run. */
 const withoutWorkers: PythonPool = {
   async call({ resolver }) {
@@ -744,9 +780,39 @@ function pythonResolvers({ resolvers, sinkResolvers, streamResolvers }: Graph, {
   return [...computing, ...sinkResolvers].filter(({ environments }) => isInEnvironment(environments, name));
 }
 
-/** FQNs of those that run with the environment's own requirements. */
+/** FQNs of those that run with the environment's own requirements, in no resource group. */
 function ownResolvers(of: Graph, environment: EnvironmentRecord): readonly string[] {
-  return pythonResolvers(of, environment).flatMap(({ fqn, venv }) => (venv === "" ? [fqn] : []));
+  return pythonResolvers(of, environment).flatMap((one) => (isOwn(placeOf(one)) ? [one.fqn] : []));
+}
+
+/** Where a definition runs. */
+function placeOf({ venv, ...one }: WorkerCode): Place {
+  return { venv, group: ("resourceGroup" in one && one.resourceGroup) || DEFAULT_GROUP };
+}
+
+function isOwn({ group, venv }: Place): boolean {
+  return venv === "" && group === DEFAULT_GROUP;
+}
+
+/**
+ * The places, but that of the environment's own requirements in no group, in which resolvers of an
+ * environment run, and the workers that start in a place: they can run all resolvers of its venv.
+ */
+function placesOf(deployment: DeploymentRecord, environment: EnvironmentRecord, graph: Graph) {
+  const resolvers = pythonResolvers(graph, environment);
+  const venvs = new Map(venvsOf(resolvers, graph, environment).map((used) => [used.venv.name, used]));
+  const own = resolvers.flatMap(({ fqn, venv }) => (venv === "" ? [fqn] : []));
+  const byPlace = Map.groupBy(resolvers, (one) => JSON.stringify(placeOf(one)));
+  return {
+    places: [...byPlace].flatMap(([key, defined]) => {
+      const place = JSON.parse(key) as Place;
+      return isOwn(place) ? [] : [{ place, names: defined.map(({ fqn }) => fqn) }];
+    }),
+    workersAt({ group, venv }: Place): StartingPool {
+      if (venv === "") return { stated: ownVenv(deployment), group, resolverFqns: own };
+      return { stated: statedVenv(deployment, venv), group, resolverFqns: [], ...venvs.get(venv) };
+    },
+  };
 }
 
 /** Whether there is anything that workers with an environment's own requirements do. */
@@ -770,8 +836,12 @@ interface UsedVenv {
   readonly resolverFqns: readonly string[];
 }
 
-/** Workers that are started: by which requirements, of which venv (absent = none), for what. */
+/**
+ * Workers that are started: by which requirements, of which venv (absent = none), in which resource
+ * group, for what.
+ */
 interface StartingPool {
+  readonly group: string;
   readonly stated: StatedVenv;
   readonly venv?: VenvModules;
   /** A promise while the graph is being read. */
@@ -779,7 +849,7 @@ interface StartingPool {
 }
 
 /** A definition whose code runs in workers. */
-type WorkerCode = Pick<Resolver, "fqn" | "venv"> & { readonly span?: Span | undefined };
+type WorkerCode = Pick<Resolver, "fqn" | "venv"> & { readonly resourceGroup?: string; readonly span?: Span | undefined };
 
 /** The venvs in which some of an environment's definitions run. */
 function venvsOf(of: readonly WorkerCode[], graph: Graph, environment: EnvironmentRecord): UsedVenv[] {
@@ -806,18 +876,21 @@ function functionPools(
   environment: EnvironmentRecord,
   graph: Graph,
   start: (workers: StartingPool, signal: AbortSignal) => Promise<PythonPool>,
-): (StartingPool & { readonly name: string; readonly fqns: readonly string[]; readonly pool: PythonPool })[] {
+): (StartingPool & PlacedWorkers)[] {
   const known = graph.computeFunctions.filter(({ environments }) => isInEnvironment(environments, environment.name));
   const code: WorkerCode[] = known.map(({ name, venv, span }) => ({ fqn: `${FUNCTION}${name}`, venv, span }));
   const own = code.flatMap(({ fqn, venv }) => (venv === "" ? [fqn] : []));
   const pools: StartingPool[] = [
-    ...(own.length > 0 ? [{ stated: ownVenv(deployment), resolverFqns: own }] : []),
-    ...venvsOf(code, graph, environment).map((used) => ({ stated: statedVenv(deployment, used.venv.name), ...used })),
+    ...(own.length > 0 ? [{ stated: ownVenv(deployment), group: DEFAULT_GROUP, resolverFqns: own }] : []),
+    ...venvsOf(code, graph, environment).map((used) => ({
+      stated: statedVenv(deployment, used.venv.name),
+      group: DEFAULT_GROUP,
+      ...used,
+    })),
   ];
   return pools.map((workers) => ({
     ...workers,
-    name: `functions of ${workers.venv?.name ?? ""}`,
-    fqns: workers.resolverFqns as readonly string[],
+    names: workers.resolverFqns as readonly string[],
     pool: createLazyPool((signal) => start(workers, signal)),
   }));
 }

@@ -10,6 +10,7 @@ import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { errorText } from "../../domain/error-text.ts";
 import { SharedDefinitions } from "../../domain/graph-bytes.ts";
+import { groupFindings } from "../../domain/resource-groups.ts";
 import type { DeploymentTarget } from "../access/scope.ts";
 import { createCollection } from "../documents/collection.ts";
 import { Failure } from "../failure.ts";
@@ -572,6 +573,8 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         tables: options.tables,
         isProtected: await options.protection.isProtected(environment.id),
       });
+      const groups = { specs: await options.specs(environment.id), container: await options.workerContainer(environment.id) };
+      diagnostics.push(...groupFindings(graph, groups, environment.name));
       diagnostics.push(...((await options.advice?.(graph, environment.id)) ?? []));
       const live = scopes.get(environment.id, branch);
       const base = live ?? scopes.get(environment.id, "");

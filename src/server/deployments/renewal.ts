@@ -1,25 +1,27 @@
 /**
- * Renewal of a running deployment: when the variables of its environment have changed, its sources
- * are connected anew and its workers replaced, one renewal at a time.
+ * Renewal of a running deployment: when the variables of its environment or its resource groups
+ * have changed, its sources are connected anew and its workers replaced, one renewal at a time.
  */
 
 import type { EnvironmentVariables } from "../secrets/secrets.ts";
 
 /** What a renewal reads and changes. */
-export interface RenewalSteps {
-  /** The variables as they are now. */
-  readonly read: () => Promise<EnvironmentVariables>;
-  /** Starts workers with the variables, then sends calls to them. */
-  readonly replaceWorkers: (variables: EnvironmentVariables, signal: AbortSignal) => Promise<void>;
-  readonly replaceSources: (variables: EnvironmentVariables) => Promise<void>;
-  /** Called when workers do not start with the variables. The next `renew` tries again. */
+export interface RenewalSteps<Given extends Pick<EnvironmentVariables, "integrations">> {
+  /** What sources and workers are given now. */
+  readonly read: () => Promise<Given>;
+  /** What workers are given of that, as text. */
+  readonly text: (given: Given) => string;
+  /** Starts workers with it, then sends calls to them. */
+  readonly replaceWorkers: (given: Given, signal: AbortSignal) => Promise<void>;
+  readonly replaceSources: (given: Given) => Promise<void>;
+  /** Called when workers do not start with it. The next `renew` tries again. */
   readonly failed: () => void;
 }
 
 /** The renewals of one deployment. */
 export interface Renewal {
   /**
-   * Renews what the variables have changed for. Resolves when that is done, or has failed; when a
+   * Renews what has changed. Resolves when that is done, or has failed; when a
    * renewal runs already, another one follows it.
    */
   readonly renew: () => Promise<void>;
@@ -27,10 +29,10 @@ export interface Renewal {
   readonly stop: () => Promise<void>;
 }
 
-/** Makes the renewal of a deployment that was started with some variables. */
-export function createRenewal(first: EnvironmentVariables, steps: RenewalSteps): Renewal {
+/** Makes the renewal of a deployment from what it was started with. */
+export function createRenewal<Given extends Pick<EnvironmentVariables, "integrations">>(first: Given, steps: RenewalSteps<Given>): Renewal {
   const stopping = new AbortController();
-  let env = workersText(first);
+  let workers = steps.text(first);
   let integrations = JSON.stringify(first.integrations);
   let running: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -38,14 +40,14 @@ export function createRenewal(first: EnvironmentVariables, steps: RenewalSteps):
   const renewOnce = async (): Promise<void> => {
     next = undefined;
     if (stopping.signal.aborted) return;
-    const variables = await steps.read();
-    if (JSON.stringify(variables.integrations) !== integrations) {
-      await steps.replaceSources(variables);
-      integrations = JSON.stringify(variables.integrations);
+    const given = await steps.read();
+    if (JSON.stringify(given.integrations) !== integrations) {
+      await steps.replaceSources(given);
+      integrations = JSON.stringify(given.integrations);
     }
-    if (workersText(variables) !== env) {
-      await steps.replaceWorkers(variables, stopping.signal);
-      env = workersText(variables);
+    if (steps.text(given) !== workers) {
+      await steps.replaceWorkers(given, stopping.signal);
+      workers = steps.text(given);
     }
   };
 
@@ -63,9 +65,4 @@ export function createRenewal(first: EnvironmentVariables, steps: RenewalSteps):
       await running;
     },
   };
-}
-
-/** What workers are given, as text. */
-export function workersText({ env, plain }: EnvironmentVariables): string {
-  return JSON.stringify([plain, env]);
 }

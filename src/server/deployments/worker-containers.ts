@@ -1,6 +1,6 @@
 /** Workers of deployments in containers, as builds ask for them. */
 
-import type { WorkerContainer } from "../../domain/environment-config.ts";
+import type { WorkerContainer } from "../../domain/worker-container.ts";
 import type { Launch } from "../python/launch.ts";
 
 /** Workers that are to run in containers. */

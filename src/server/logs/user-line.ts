@@ -2,13 +2,14 @@
 
 import type { WorkerLog } from "../python/pool.ts";
 import type { NewRecord } from "../stores/logs/store.ts";
-import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
 
 /** The deployment whose code wrote a line. */
 export interface LinePlace {
   readonly environmentId: string;
   readonly deploymentId: string;
   readonly branch: string;
+  /** Of the workers. */
+  readonly resourceGroup: string;
 }
 
 /** The record of a line. */
@@ -26,7 +27,6 @@ export function userLine({ level, logger, resolver, queryId, text, timestampMs, 
     traceId,
     logger,
     podName,
-    resourceGroup: DEFAULT_RESOURCE_GROUP,
     message: text,
   };
 }

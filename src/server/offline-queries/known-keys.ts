@@ -19,6 +19,7 @@ export interface KnownKeysOptions {
   readonly root: NamespaceInfo;
   readonly rows: Extract<OfflineRows, { readonly from: "keys" }>;
   readonly recompute: OfflineQueryRequest["recompute"];
+  readonly resourceGroup: OfflineQueryRequest["resourceGroup"];
   /** Epoch milliseconds. */
   readonly present: number;
   readonly offline: OfflineStore;
@@ -55,8 +56,11 @@ function totalOf(root: NamespaceInfo): string | undefined {
   return root.primaryKey?.producers.find(({ total, broken }) => total && broken === undefined)?.fqn;
 }
 
-async function ownKeys({ engine, deployment, present, signal }: KnownKeysOptions, resolver: string): Promise<readonly string[]> {
-  return engine.runResolver(deployment, { resolver, now: present, into: { online: false, offline: false }, signal }).ownKeys();
+async function ownKeys(options: KnownKeysOptions, resolver: string): Promise<readonly string[]> {
+  const { engine, deployment, present, resourceGroup, signal } = options;
+  return engine
+    .runResolver(deployment, { resolver, now: present, resourceGroup, into: { online: false, offline: false }, signal })
+    .ownKeys();
 }
 
 /** As many keys as wanted, chosen by a hash, in their order. */

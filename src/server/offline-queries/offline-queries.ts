@@ -13,6 +13,7 @@ import type { DatasetFile, RevisionMaker } from "../datasets/revisions.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { Protection } from "../deployments/environment-states.ts";
 import { namedDeployment } from "../deployments/named-deployment.ts";
+import { jobSlots, requireGroup, type Specs } from "../deployments/worker-groups.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Bus } from "../jobs/bus.ts";
@@ -41,7 +42,7 @@ import { TableError } from "../tables/engine.ts";
 import type { ValueSinks } from "../writes/value-sinks.ts";
 import { createInputs, type Inputs } from "./inputs.ts";
 import { createQueryHandler, originOf } from "./query-handler.ts";
-import { jobIdsOf, queryJobs } from "./query-jobs.ts";
+import { jobIdsOf, OFFLINE_QUERY_JOB, queryJobs } from "./query-jobs.ts";
 import { checkRows, planSpine } from "./spine-plan.ts";
 import { columnsSource, encodeInline, fileSource, inlineSource } from "./spine-source.ts";
 import { selectSpine } from "./spine-sql.ts";
@@ -61,6 +62,9 @@ export interface OfflineQueriesOptions {
   readonly objects: ObjectStore;
   readonly deployments: Deployments;
   readonly protection: Protection;
+  readonly specs: Specs;
+  /** Workers of a resource group that does not say how many. */
+  readonly workers: number;
   readonly online: Pick<OnlineStore, "dropped" | "flush">;
   readonly offline: () => Promise<OfflineStore>;
   readonly sinks: Pick<ValueSinks, "dropped" | "flush">;
@@ -108,9 +112,15 @@ export interface OfflineQueries {
   /**
    * Begins the request of an ended query again, for a client. Rejects as `start` does, and with
    * Failure not_found when the file of its rows is gone.
-   * @param changes all that is asked for beside the rows; undefined = as it was
+   * @param changes all that is asked for beside the rows, or the resource group alone; undefined =
+   * as it was
    */
-  retry(id: string, target: DeploymentTarget, agentId: string, changes?: ChangedQuery): Promise<OfflineQueryStanding>;
+  retry(
+    id: string,
+    target: DeploymentTarget,
+    agentId: string,
+    changes?: ChangedQuery | { readonly resourceGroup: string },
+  ): Promise<OfflineQueryStanding>;
   /** Files with rows that callers put. */
   readonly inputs: Inputs;
   /** Removes what ended queries left, old ones and files that no query needs. */
@@ -235,7 +245,11 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
 
   /** Stores a query that was checked. */
   const keep = async (query: Parameters<typeof store.create>[0], traceparent?: string): Promise<OfflineQueryStanding> => {
-    const made = await store.create(query, queryJobs(query, clock.now(), traceparent), MAX_OPEN);
+    const { environmentId, request } = query;
+    const { resourceGroup } = request;
+    const grouped = { kind: OFFLINE_QUERY_JOB, environmentId, usual: options.workers };
+    const group = resourceGroup === undefined ? undefined : jobSlots(await options.specs(environmentId), resourceGroup, grouped);
+    const made = await store.create(query, queryJobs(query, clock.now(), { traceparent, group }), MAX_OPEN);
     if (made === "full")
       throw new Failure("resource_exhausted", `${MAX_OPEN} offline queries wait or run in this environment, which is as many as may.`, {
         hint: "Begin it again when some have ended; `svc offline-query list` shows them.",
@@ -267,6 +281,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
     traceparent?: string,
   ): Promise<OfflineQueryStanding> => {
     checkWish(wish);
+    if (wish.resourceGroup !== undefined) requireGroup(await options.specs(target.environment.id), wish.resourceGroup);
     if (wish.datasetName !== "") checkDatasetName(wish.datasetName);
     const deploymentId = await deploymentOf(target, wish.deploymentId);
     const { rows, outputs } = await settleRows({ ...target, deploymentId }, wish);
@@ -342,7 +357,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
         throw new Failure("not_found", `The rows of offline query ${id} were removed.`, { hint: "Begin a new query with them." });
       const target = { environment, branch: query.branch || branch, deploymentId: "" };
       const { queryName, queryNameVersion, datasetName, outputs } = query;
-      if (changes) {
+      if (changes && "outputs" in changes) {
         const { keys, ...options } = changes;
         if (keys && request.rows.from !== "keys")
           throw new Failure("invalid_argument", `The rows of offline query ${id} were given, so no keys are chosen for it.`);
@@ -354,7 +369,7 @@ export function createOfflineQueries(options: OfflineQueriesOptions): OfflineQue
       const deploymentId = await deploymentOf(target, request.deployment);
       return keep({
         ...{ id: newId("ofq", clock.now()), environmentId: environment.id, branch: target.branch, deploymentId, kind: "manual" },
-        ...{ queryName, queryNameVersion, agentId, datasetName, outputs, request, retryOf: id },
+        ...{ queryName, queryNameVersion, agentId, datasetName, outputs, request: { ...request, ...changes }, retryOf: id },
       });
     },
 
@@ -398,6 +413,7 @@ function requestOf(wish: OfflineQueryWish, rows: OfflineRows): OfflineQueryReque
     ...{ storeOnline: wish.storeOnline, storeOffline: wish.storeOffline, tags: wish.tags },
     ...{ sampleFraction: wish.sampleFraction, testFraction: wish.testFraction, splitBy: wish.splitBy },
     ...{ plannerOptions: wish.plannerOptions, deployment: wish.deploymentId },
+    ...(wish.resourceGroup !== undefined && { resourceGroup: wish.resourceGroup }),
   };
 }
 

@@ -13,6 +13,7 @@ import { formatMicros, parseInstant } from "../../domain/timestamp.ts";
 import type { FeatureValue } from "../../domain/value.ts";
 import type { BegunFor } from "../datasets/revisions.ts";
 import type { Lease } from "../deployments/running.ts";
+import { requireGroup } from "../deployments/worker-groups.ts";
 import { Failure } from "../failure.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { OnlineEngine } from "../query/create-engine.ts";
@@ -63,10 +64,12 @@ export function createQueryHandler(
   const { offlineQueries: store } = metadata;
   const tracer = createJobTracer(options.tracing, clock);
 
-  const environmentOf = async ({ environmentId }: OfflineQueryRecord) => {
+  /** The environment of a query, which may still run there. */
+  const environmentOf = async ({ environmentId, request }: OfflineQueryRecord) => {
     const environment = await metadata.environment(environmentId);
     if (!environment) throw new JobFailed("its environment was deleted");
     if (environment.suspendedAt !== undefined) throw new JobFailed(`environment '${environment.name}' is suspended`);
+    if (request.resourceGroup !== undefined) requireGroup(await options.specs(environmentId), request.resourceGroup);
     return environment;
   };
 
@@ -83,7 +86,7 @@ export function createQueryHandler(
 
   /** The rows of a query. */
   const sourceOf = async (query: TracedQuery, { deployment }: Lease, folder: string, signal: AbortSignal): Promise<SpineSource> => {
-    const { rows, recompute, time } = query.request;
+    const { rows, recompute, resourceGroup, time } = query.request;
     switch (rows.from) {
       case "inline":
         return inlineSource(await inputs.read(rows.key));
@@ -105,7 +108,8 @@ export function createQueryHandler(
         if (!root?.primaryKey) throw new JobFailed("the outputs have no rows");
         const present = query.createdAt;
         const offline = await options.offline();
-        const keys = await knownKeys({ engine, deployment, root, rows, recompute, present, offline, signal, limit: MAX_SPINE_ROWS });
+        const known = { engine, deployment, root, rows, recompute, resourceGroup, present, offline, signal };
+        const keys = await knownKeys({ ...known, limit: MAX_SPINE_ROWS });
         return keysSource(root.primaryKey.fqn, keys);
       }
     }

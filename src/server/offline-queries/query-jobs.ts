@@ -3,7 +3,7 @@
  */
 
 import { planWorkflow } from "../jobs/workflows.ts";
-import type { NewJob } from "../stores/metadata/jobs.ts";
+import type { NewJob, ResourceGroup } from "../stores/metadata/jobs.ts";
 import type { NewOfflineQuery } from "../stores/metadata/offline-queries.ts";
 
 /** The kind of the jobs. */
@@ -25,11 +25,12 @@ export type QueryStep = {
  * The jobs of a query, each after those that it waits for: a workflow of its own.
  * @param now epoch milliseconds, for the workflow's id
  * @param traceparent of the caller that asks for a trace; undefined = nobody does
+ * @param group whose slots its jobs take; undefined = none
  */
 export function queryJobs(
   query: Pick<NewOfflineQuery, "id" | "environmentId" | "deploymentId" | "kind" | "queryName" | "request">,
   now: number,
-  traceparent?: string,
+  { group, traceparent }: { readonly group?: ResourceGroup | undefined; readonly traceparent?: string | undefined } = {},
 ): NewJob[] {
   const { id, environmentId, deploymentId, kind, queryName, request } = query;
   const job = (index: number, payload: QueryStep): NewJob => ({
@@ -38,6 +39,7 @@ export function queryJobs(
     payload: { ...payload, ...(traceparent !== undefined && { traceparent }) },
     scope: environmentId,
     subject: id,
+    ...(group && { group }),
     maxAttempts: MAX_ATTEMPTS,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
   });

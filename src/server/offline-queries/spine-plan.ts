@@ -14,7 +14,9 @@ type PlannedRequest = Pick<
   OfflineQueryRequest,
   "outputs" | "requiredOutputs" | "recompute" | "tags" | "plannerOptions" | "splitBy" | "testFraction"
 > &
-  Pick<SpineRequest, "operation" | "queryName" | "queryNameVersion" | "tracing"> & { readonly rows: { readonly from: string } };
+  Pick<SpineRequest, "operation" | "queryName" | "queryNameVersion" | "resourceGroup" | "tracing"> & {
+    readonly rows: { readonly from: string };
+  };
 
 /** Names of columns of an answer beside features. */
 export const TIME_COLUMN = "__ts__";
@@ -25,7 +27,8 @@ export const OBSERVED_AT_COLUMN = "__observed_at__";
  * class. Throws Failure.
  */
 export function planSpine(engine: OnlineEngine, deployment: LiveDeployment, request: PlannedRequest, names: readonly string[]): SpineRun {
-  const { outputs, requiredOutputs, recompute, tags, queryName, queryNameVersion, plannerOptions, operation, tracing } = request;
+  const { outputs, requiredOutputs, recompute, tags, queryName, queryNameVersion, plannerOptions, operation, resourceGroup, tracing } =
+    request;
   const plan = (inputs: readonly string[]): SpineRun =>
     engine.runSpine(deployment, {
       inputs,
@@ -37,6 +40,7 @@ export function planSpine(engine: OnlineEngine, deployment: LiveDeployment, requ
       queryNameVersion,
       plannerOptions,
       operation,
+      resourceGroup,
       tracing,
     });
   try {

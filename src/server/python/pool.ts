@@ -154,6 +154,14 @@ export interface PoolHealth {
   readonly lastFailure?: string;
 }
 
+/** What takes calls of resolvers. */
+export type ResolverCalls = Pick<PythonPool, "call" | "health">;
+
+/** What takes the calls of a job that was submitted to a resource group; undefined = to none. */
+export function callsIn(pool: PythonPool, group: string | undefined): ResolverCalls {
+  return group === undefined ? pool : (pool.inGroup?.(group) ?? pool);
+}
+
 /** The workers of one deployment. */
 export interface PythonPool {
   /**
@@ -162,6 +170,11 @@ export interface PythonPool {
   call(call: ResolverCall): Promise<ResolverResult>;
   /** State of all workers, or of those that run a resolver. */
   health(resolver?: string): PoolHealth;
+  /**
+   * What takes calls to workers of a resource group, whatever groups the resolvers have, and starts
+   * these with the first one; absent where there are no Python resolvers.
+   */
+  inGroup?(group: string): ResolverCalls;
   /** Sets the number of workers to at least this; absent where there are none. */
   resize?(atLeast: number): void;
   /** Lets running calls end (at most `graceMs`), then stops the workers. */

@@ -3,7 +3,7 @@
  * calls, so that no call fails or waits.
  */
 
-import type { PythonPool } from "./pool.ts";
+import { callsIn, type PythonPool } from "./pool.ts";
 
 /** A pool that stands for the one that is used now. */
 export interface RenewablePool extends PythonPool {
@@ -22,6 +22,10 @@ export function createRenewablePool(first: PythonPool, onError: (error: unknown)
   return {
     call: (call) => current.call(call),
     health: (resolver) => current.health(resolver),
+    inGroup: (group) => ({
+      call: (call) => callsIn(current, group).call(call),
+      health: (resolver) => callsIn(current, group).health(resolver),
+    }),
     resize(atLeast) {
       size = Math.max(size, atLeast);
       current.resize?.(size);

@@ -2,7 +2,7 @@
 
 import { type CarriedHeaders, formatTraceparent, type TraceParent } from "../../domain/traceparent.ts";
 import type { Log } from "../log.ts";
-import type { CallOrigin } from "../python/pool.ts";
+import { type CallOrigin, callsIn, type ResolverCalls } from "../python/pool.ts";
 import type { ComputedRecorder } from "./answer/computed.ts";
 import { QueryObserver } from "./answer/observer.ts";
 import type { SpanRecorder } from "./answer/spans.ts";
@@ -36,6 +36,8 @@ export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "
   readonly since?: string | undefined;
   /** Id of the offline query or run that it is a part of; default: none. */
   readonly operation?: string | undefined;
+  /** Resource group whose workers run all resolvers; default: each runs in its own. */
+  readonly resourceGroup?: string | undefined;
   /** What is kept until the query ends; default: nothing yet. */
   readonly caches?: RunCaches;
 }
@@ -43,6 +45,7 @@ export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "
 /** The context of one query. Facts that few queries read are made on first use. */
 export class QueryContext implements RunContext {
   readonly deployment: LiveDeployment;
+  readonly workers: ResolverCalls;
   readonly tags: readonly string[];
   readonly log: Log;
   readonly signal: AbortSignal | undefined;
@@ -59,22 +62,11 @@ export class QueryContext implements RunContext {
   readonly #operation: string;
   readonly #tracing: Tracing | undefined;
 
-  constructor({
-    deployment,
-    request,
-    tags,
-    receivedAt,
-    log,
-    signal,
-    compile,
-    tracing,
-    since,
-    meter,
-    operation = "",
-    caches,
-  }: ContextParts) {
+  constructor(parts: ContextParts) {
+    const { deployment, request, tags, receivedAt, log, signal, compile, tracing, since, meter, operation = "", caches } = parts;
     this.caches = caches ?? new RunCaches();
     this.deployment = deployment;
+    this.workers = callsIn(deployment.pool, parts.resourceGroup);
     this.tags = tags;
     this.log = log;
     this.signal = signal;

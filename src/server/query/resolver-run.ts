@@ -40,6 +40,8 @@ export interface ResolverRunOptions {
   readonly now: number;
   /** Id of the run, for what the resolver logs; default: none. */
   readonly operation?: string | undefined;
+  /** As of `QueryContext`. */
+  readonly resourceGroup?: string | undefined;
   /** The trace of the run; undefined = its spans are not kept. */
   readonly tracing?: Tracing | undefined;
   readonly into: StoredInto;
@@ -178,6 +180,7 @@ export function createResolverRun(
     compile,
     tracing: options.tracing,
     operation: options.operation,
+    resourceGroup: options.resourceGroup,
     meter,
   };
   const context = new QueryContext({ ...parts, request, since });

@@ -48,8 +48,9 @@ export interface ScheduledQueries {
   /**
    * Begins a run now, for a client. Rejects with Failure not_found, failed_precondition while a run
    * goes on, and as `OfflineQueries.start` does.
+   * @param resourceGroup empty = that of the query
    */
-  trigger(environment: EnvironmentRecord, name: string, agentId: string): Promise<OfflineQueryStanding>;
+  trigger(environment: EnvironmentRecord, name: string, agentId: string, resourceGroup: string): Promise<OfflineQueryStanding>;
   /** The handler of SCHEDULED_QUERY_JOB jobs. */
   readonly handler: JobHandler;
 }
@@ -65,6 +66,8 @@ interface Begun {
   readonly id: string;
   /** Empty = the platform itself. */
   readonly agentId: string;
+  /** Empty = that of the query. */
+  readonly resourceGroup: string;
 }
 
 /** The payload of the job after an incremental run. */
@@ -100,12 +103,12 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
     });
 
   /** Begins a run, and enqueues the job that counts what it reads. */
-  const begin = async (environment: EnvironmentRecord, graph: Graph, query: ScheduledQuery, { id, agentId }: Begun) => {
+  const begin = async (environment: EnvironmentRecord, graph: Graph, query: ScheduledQuery, begun: Begun) => {
     const key: IncrementalKey = { environmentId: environment.id, kind: "query", name: query.name };
     const progress = query.incrementalResolvers.length > 0 ? await metadata.incremental.progress(key) : undefined;
     const run = await (await options.queries()).start(
       { environment, branch: "", deploymentId: "" },
-      { id, ...wishOf(query, progress?.maxIngested, lookbackOf(graph, query), agentId) },
+      wishOf(query, progress?.maxIngested, lookbackOf(graph, query), begun),
     );
     if (progress) await count(run, key, progress.revision);
     return run;
@@ -158,7 +161,7 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
       await schedules.setPaused(environment.id, scheduledQueryNamed(await liveGraph(environment), name).name, isPaused);
     },
 
-    async trigger(environment, name, agentId) {
+    async trigger(environment, name, agentId, resourceGroup) {
       const graph = await liveGraph(environment);
       const query = scheduledQueryNamed(graph, name);
       const open = await openRun(environment, query.name);
@@ -166,7 +169,7 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
         throw new Failure("failed_precondition", `A run of '${query.name}' goes on: ${open.id}.`, {
           hint: `It runs once at a time. \`svc offline-queries get ${open.id}\` shows how far it is, and \`svc offline-queries cancel\` ends it.`,
         });
-      return begin(environment, graph, query, { id: newId("ofq", clock.now()), agentId });
+      return begin(environment, graph, query, { id: newId("ofq", clock.now()), agentId, resourceGroup });
     },
 
     handler: {
@@ -193,7 +196,7 @@ export function createScheduledQueries(options: ScheduledQueriesOptions): Schedu
           log.info("a run of a scheduled query is left out: the one before goes on", { query: name, run: open.id });
           return;
         }
-        await begin(environment, graph, query, { id: runId, agentId: "" }).catch((error: unknown) => {
+        await begin(environment, graph, query, { id: runId, agentId: "", resourceGroup: "" }).catch((error: unknown) => {
           throw error instanceof Failure && error.kind !== "unavailable" && error.kind !== "resource_exhausted"
             ? new JobFailed(error.message)
             : error;
@@ -228,8 +231,10 @@ function lowerBoundOf(query: ScheduledQuery, maxIngested: number | undefined, lo
 }
 
 /** The offline query of a run. */
-function wishOf(query: ScheduledQuery, maxIngested: number | undefined, lookbackMs: number, agentId: string): OfflineQueryWish {
+function wishOf(query: ScheduledQuery, maxIngested: number | undefined, lookbackMs: number, begun: Begun): OfflineQueryWish {
+  const resourceGroup = begun.resourceGroup || query.resourceGroup;
   return {
+    id: begun.id,
     rows: {
       from: "keys",
       lowerBound: lowerBoundOf(query, maxIngested, lookbackMs),
@@ -242,6 +247,7 @@ function wishOf(query: ScheduledQuery, maxIngested: number | undefined, lookback
     recompute: query.recompute ? "all" : query.recomputeFeatures,
     ...{ asKnown: false, includeObservedAt: false, numShards: 1, sampleFraction: 0, testFraction: 0, splitBy: "key" },
     ...{ storeOnline: query.storeOnline, storeOffline: query.storeOffline, tags: query.tags, plannerOptions: {} },
-    ...{ deploymentId: "", kind: "scheduled_query", agentId, queryName: query.name, queryNameVersion: "", datasetName: "" },
+    ...(resourceGroup !== "" && { resourceGroup }),
+    ...{ deploymentId: "", kind: "scheduled_query", agentId: begun.agentId, queryName: query.name, queryNameVersion: "", datasetName: "" },
   };
 }

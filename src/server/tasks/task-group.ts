@@ -1,13 +1,10 @@
 /** The resource groups of an environment's configuration, as tasks run in them. */
 
-import { didYouMean } from "../../domain/closest.ts";
-import { DEFAULT_GROUP, groupNames, resourceGroup } from "../../domain/environment-config.ts";
+import { DEFAULT_GROUP } from "../../domain/environment-config.ts";
 import type { JsonObject } from "../../domain/json-value.ts";
 import { MOST_AT_ONCE, type TaskService, taskService, taskServiceProblem } from "../../domain/task-service.ts";
+import { requireGroup } from "../deployments/worker-groups.ts";
 import { Failure } from "../failure.ts";
-
-/** The spec config of an environment. */
-export type Specs = (environmentId: string) => Promise<JsonObject>;
 
 /** A group and its settings for tasks. */
 export interface TaskGroup extends TaskService {
@@ -21,13 +18,7 @@ export interface TaskGroup extends TaskService {
  * failed_precondition for one whose settings are wrong.
  */
 export function taskGroup(specs: JsonObject, name = DEFAULT_GROUP): TaskGroup {
-  const group = resourceGroup(specs, name);
-  if (!group) {
-    const known = groupNames(specs);
-    throw new Failure("invalid_argument", `The environment has no resource group '${name.slice(0, 100)}'.`, {
-      hint: didYouMean(name, new Set(known)) || `It has ${known.join(", ")}; \`svc environment update\` adds others.`,
-    });
-  }
+  const group = requireGroup(specs, name);
   // What older versions recorded was not looked at.
   const problem = taskServiceProblem(group);
   if (problem !== undefined)

@@ -9,6 +9,7 @@ import { makePrivateFolder } from "../../disk/private-file.ts";
 import { errorText } from "../../domain/error-text.ts";
 import type { DeploymentRuntime } from "../deployments/builder.ts";
 import type { Deployments } from "../deployments/deployments.ts";
+import type { Specs } from "../deployments/worker-groups.ts";
 import { type Attempt, JobFailed, type JobHandler } from "../jobs/runner.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -16,7 +17,7 @@ import type { PlainLog } from "../python/pool.ts";
 import type { DeploymentRecord } from "../stores/metadata/deployments.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { TaskRecord, TaskStore } from "../stores/metadata/tasks.ts";
-import { type Specs, type TaskGroup, taskGroup } from "./task-group.ts";
+import { type TaskGroup, taskGroup } from "./task-group.ts";
 import { runTaskProcess, type TaskEnding } from "./task-process.ts";
 
 /** The services that attempts need. */

@@ -6,6 +6,7 @@ import { type Platform, runCommand, startPlatform, writeProject } from "../platf
 
 interface Query {
   readonly id: string;
+  readonly resource_group: string;
   readonly status: string;
   readonly retry_of: string;
   readonly options: Readonly<Record<string, unknown>>;
@@ -53,4 +54,31 @@ test("a query is begun again as it was, or with what flags say and all else as i
     ["--lower-bound 2026-01-02T00:00:00Z --upper-bound 2026-01-01T00:00:00Z", "the bounds are empty"],
   ] as const)
     expect([flags, (await svc(`offline-query retry ${first.id} ${flags}`)).stderr]).toEqual([flags, expect.stringContaining(says)]);
+}, 300_000);
+
+test("a query's job is submitted again to a resource group that the environment has", async () => {
+  const groups = "specs_config:\n  resource_groups:\n    - resource_group_name: big\n";
+  const dir = writeProject({ "groups.yaml": groups });
+  expect((await svc("environment update -f groups.yaml --force", dir)).exitCode).toBe(0);
+  const first = (await svc("offline-query --in user.id=1 --out user.name --recompute --await --json")).json() as Query;
+  expect(first.resource_group).toBe("");
+  const submitted = await svc(`jobs submit --from-job ${first.id}.1 --resource-group big --json`);
+  const { query_id: id } = submitted.json() as { readonly query_id: string };
+  await eventually(async () => (await get(id)).status === "completed", "the query in the group is done");
+  expect(await get(id)).toMatchObject({ resource_group: "big", retry_of: first.id, options: { resource_group: "big" } });
+  const again = (await svc(`offline-query retry ${id} --json`)).json() as Query;
+  expect((await get(again.id)).resource_group).toBe("big");
+  for (const command of [
+    `jobs submit --from-job ${first.id}.1`,
+    `offline-query retry ${first.id}`,
+    "offline-query --in user.id=1 --out user.name",
+  ]) {
+    const refused = await svc(`${command} --resource-group bgi`);
+    expect([command, refused.exitCode, refused.stderr]).toEqual([
+      command,
+      1,
+      expect.stringMatching(/no resource group 'bgi'[\s\S]*id you mean 'big'/),
+    ]);
+    expect((await svc(`${command} --resource-group=`)).stderr).toContain("--resource-group is the name of a group");
+  }
 }, 300_000);

@@ -65,5 +65,6 @@ test("the rules without an example say why", () => {
     [176, true],
     [191, true],
     [194, true],
+    [209, true],
   ]);
 });

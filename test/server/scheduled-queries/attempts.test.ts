@@ -64,7 +64,7 @@ function scheduled(incrementalResolvers: readonly string[] = []) {
     set: (maxIngested: number) => {
       progress = { maxIngested, revision: progress.revision + 1 };
     },
-    trigger: () => trigger(ENVIRONMENT, "nightly", "client_1"),
+    trigger: () => trigger(ENVIRONMENT, "nightly", "client_1", ""),
     attempt: (id: string) => handler.run({ id, payload, createdAt: 0 } as unknown as JobRecord, {} as Attempt),
   };
 }

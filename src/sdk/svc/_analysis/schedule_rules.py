@@ -11,7 +11,7 @@ from .._diagnostics import rules
 from .._diagnostics.findings import BrokenReference, DefinitionError, Finding
 from .._model.feature_class import FeatureClass
 from .._model.scheduled_query import ScheduledQuery
-from .._surface.options import Check, check_flag, check_options, check_schedule, check_tags, check_text
+from .._surface.options import Check, check_flag, check_group, check_options, check_schedule, check_tags, check_text
 from .query_rules import paths_of
 from .spans import call_span
 
@@ -38,6 +38,7 @@ _CHECKS: dict[str, Check] = {
     "store_online": check_flag,
     "store_offline": check_flag,
     "tags": check_tags,
+    "resource_group": check_group,
     "owner": check_text,
     "description": check_text,
 }

@@ -25,6 +25,7 @@ from .._model.reference import field_of
 from .._model.resolver import ResolverDefinition, ResolverSpec
 from .._model.statement import Argument, Incremental, SQLStatement
 from .._surface.names import duration_json, parse_duration
+from .._surface.options import STATEMENT_IN_GROUP
 from ..sources import DataSource
 from .spans import resolver_part_span, resolver_span
 
@@ -68,6 +69,9 @@ def _read(spec: ResolverSpec, report: Callable[[Finding], None]) -> Optional[dic
     if statement is None:
         if "incremental" in names:
             report(rules.PythonStatement.hidden_read(resolver=definition.function_name).at(resolver_span(definition)))
+        return None
+    if definition.options.resource_group is not None:
+        report(rules.BadValue.option(problem=STATEMENT_IN_GROUP).at(resolver_part_span(definition, "option", "resource_group", "")))
         return None
     problem = _incremental_problem(statement.incremental_read)
     if problem:

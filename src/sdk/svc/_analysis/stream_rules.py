@@ -295,7 +295,7 @@ def stream_json(item: Resolved, message_set: Callable[[FeatureClass], Json]) -> 
         if micros is not None:
             document[name] = duration_json(micros)
     lists = {"tags": tag_list(options.tags), "environments": environments_of(options)}
-    texts = {"owner": options.owner, "description": description, "venv": options.venv}
+    texts = {"owner": options.owner, "description": description, "venv": options.venv, "resourceGroup": options.resource_group}
     document.update({name: value for name, value in {**lists, **texts}.items() if value})
     return document
 

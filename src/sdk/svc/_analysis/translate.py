@@ -111,6 +111,8 @@ def _check_signature(spec: ResolverSpec) -> None:
         raise Untranslatable(spec.definition.what)
     if spec.definition.options.translate is False:
         raise Untranslatable("its decorator says translate=False")
+    if spec.definition.options.resource_group is not None:
+        raise Untranslatable("it runs in the workers of its resource group")
     checked = next((item.attribute for item in spec.outputs if item.checks), None)
     if checked is not None:
         raise Untranslatable(f"a function checks '{checked}'")

@@ -354,6 +354,7 @@ class AsyncSvcClient:
         sample_fraction: Optional[float] = None,
         test_fraction: Optional[float] = None,
         split_by: str = "key",
+        resource_group: Optional[str] = None,
         planner_options: Optional[Mapping[str, Union[str, int, float, bool]]] = None,
         environment: Optional[str] = None,
     ) -> AsyncOfflineQuery:
@@ -383,6 +384,7 @@ class AsyncSvcClient:
                 sample_fraction=sample_fraction,
                 test_fraction=test_fraction,
                 split_by=split_by,
+                resource_group=resource_group,
             )
         )
         return AsyncOfflineQuery(self._run, state)

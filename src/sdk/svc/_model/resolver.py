@@ -41,6 +41,7 @@ class ResolverOptions:
     unique_on: Any = None
     partitioned_by: Any = None
     max_staleness: Union[str, timedelta, None] = None
+    resource_group: Optional[str] = None
     others: Others = ()
 
 

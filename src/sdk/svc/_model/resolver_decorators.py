@@ -52,6 +52,7 @@ def online(
     unique_on: Any = None,
     partitioned_by: Any = None,
     max_staleness: Union[str, timedelta, None] = None,
+    resource_group: Optional[str] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -73,6 +74,7 @@ def online(
     unique_on: Any = None,
     partitioned_by: Any = None,
     max_staleness: Union[str, timedelta, None] = None,
+    resource_group: Optional[str] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for online and offline queries. It can be called in tests like
@@ -118,10 +120,13 @@ def online(
         10,000, are one call.
     max_staleness: how old a stored value of its outputs may be to serve a query, such as "1d", for
         those whose feature and class say nothing.
+    resource_group: the group of the environment's configuration in whose worker processes, apart from
+        all others, the function runs, with the variables and the memory that the group's service
+        `worker` states. It is never computed without Python then. Default: the group `default`.
     """
     unknown = kept("online", others)
     promises = (unique_on, partitioned_by, max_staleness)
-    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, *promises, unknown)
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, *promises, resource_group, unknown)
     return _decorate(ONLINE, fn, options)
 
 
@@ -146,6 +151,7 @@ def offline(
     unique_on: Any = None,
     partitioned_by: Any = None,
     max_staleness: Union[str, timedelta, None] = None,
+    resource_group: Optional[str] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -167,12 +173,13 @@ def offline(
     unique_on: Any = None,
     partitioned_by: Any = None,
     max_staleness: Union[str, timedelta, None] = None,
+    resource_group: Optional[str] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
     unknown = kept("offline", others)
     promises = (unique_on, partitioned_by, max_staleness)
-    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, *promises, unknown)
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, *promises, resource_group, unknown)
     return _decorate(OFFLINE, fn, options)
 
 

@@ -31,6 +31,9 @@ class ScheduledQuery:
         observed since its run before, and in the longest `lookback_period` of theirs before that.
         `svc incremental` shows and sets how far it is.
     tags: tags that the query carries, for the choice of resolvers.
+    resource_group: the group of the environment's configuration in whose worker processes all
+        resolvers of a run are called, whatever groups of their own they have; a run waits while as
+        many of the group go on as it has workers. Default: each resolver runs in its own group.
     owner, description: metadata.
     """
 
@@ -48,6 +51,7 @@ class ScheduledQuery:
         store_offline: Optional[bool] = None,
         incremental_resolvers: Union[str, Sequence[str], None] = None,
         tags: Optional[Tags] = None,
+        resource_group: Optional[str] = None,
         owner: Optional[str] = None,
         description: Optional[str] = None,
         **others: NoReturn,
@@ -64,6 +68,7 @@ class ScheduledQuery:
         self.store_offline = store_offline
         self.incremental_resolvers = incremental_resolvers
         self.tags = tags
+        self.resource_group = resource_group
         self.owner = owner
         self.description = description
         self.others = kept("ScheduledQuery", others)

@@ -19,8 +19,10 @@ from .._frames.selection import TableType
 from .._frames.signature import Problem
 from .._surface.names import parse_duration
 from .._surface.options import (
+    STATEMENT_IN_GROUP,
     Check,
     check_environments,
+    check_group,
     check_lateness,
     check_name,
     check_options,
@@ -48,6 +50,7 @@ STREAM_CHECKS: dict[str, Check] = {
     "name": check_name,
     "lateness": check_lateness,
     "venv": check_venv,
+    "resource_group": check_group,
 }
 
 
@@ -142,6 +145,8 @@ class _StreamReader(SignatureReader):
             problem = f"raised {type(error).__name__}: {error}"
         if problem is not None:
             return refuse(rules.BadStreamStatement.raised(resolver=name, problem=problem, table=f"{{{parameter.name}}}"))
+        if definition.options.resource_group is not None:
+            return self.problem(rules.BadValue.option(problem=STATEMENT_IN_GROUP), "option", "resource_group")
         self.statement = Statement(text, parameter.name, written.value)
 
     def is_text(self, node: ast.expr) -> bool:

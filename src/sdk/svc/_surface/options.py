@@ -27,6 +27,10 @@ Check = Callable[[str, Any], Optional[str]]
 
 #: Most characters of a script that fills a database.
 MAX_SCRIPT = 256 * 1024
+#: What is wrong with a resource group of a function that is no more than a statement.
+STATEMENT_IN_GROUP = "resource_group chooses workers, and the server runs this statement without any: leave it out"
+#: Most characters of the name of a resource group.
+MAX_GROUP = 100
 #: Most partitions of a topic of the server.
 MAX_PARTITIONS = 1_000
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -98,6 +102,12 @@ def check_environments(option: str, value: Any) -> Optional[str]:
 def check_venv(option: str, value: Any) -> Optional[str]:
     """The name of a set of requirements."""
     return None if is_environment_name(value) else f"{option} is {describe(value)}: write a name under `venvs` of svc.yaml, such as 'model-1'"
+
+
+def check_group(option: str, value: Any) -> Optional[str]:
+    """The name of a resource group."""
+    named = isinstance(value, str) and value.strip() and len(value) <= MAX_GROUP
+    return None if named else f"{option} is {describe(value)}: write the name of a resource group of the environment, such as 'big'"
 
 
 def check_tags(option: str, value: Any) -> Optional[str]:
@@ -225,4 +235,5 @@ RESOLVER_CHECKS: dict[str, Check] = {
     "resource_hint": lambda option, value: check_choice(option, value, ("cpu", "io")),
     "max_staleness": check_staleness,
     "venv": check_venv,
+    "resource_group": check_group,
 }

@@ -150,7 +150,7 @@ _SINK_DECORATOR = "a sink is the function that @sink stands above"
 _SCHEDULES = "a resolver runs by cron=, and a query by ScheduledQuery(schedule=...)"
 _ONE_QUERY = "offline_query takes environment= and tags= itself"
 _OTHER_SOURCE = "SQL resolvers read PostgreSQLSource, MySQLSource, SQLiteSource, DuckDBSource, ClickhouseSource, SnowflakeSource and BigQuerySource"
-_NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
+NO_RESOURCES = "resource_group= names a group of the environment, whose settings say with what its workers run"
 _ONE_CLIENT = "SvcClient and AsyncSvcClient are its clients"
 _NO_MATERIALIZATION = "windowed(..., materialization=...) keeps the aggregates of windows"
 _NO_CHARTS = "it has no charts as code; a Monitor(...) tells when a metric breaks a bound"
@@ -175,7 +175,7 @@ ABSENT_NAMES: Mapping[str, str] = {
     "KinesisSource": _OTHER_STREAM,
     "LatLon": "two floats hold a place, and F.haversine gives the distance of two",
     "MSSQLSource": _OTHER_SOURCE,
-    "MachineType": _NO_RESOURCES,
+    "MachineType": NO_RESOURCES,
     "MaterializationWindowConfig": _NO_MATERIALIZATION,
     "MissingValueStrategy": "a value that is missing is None, or the feature's default",
     "OfflineQueryContext": _ONE_QUERY,
@@ -184,8 +184,8 @@ ABSENT_NAMES: Mapping[str, str] = {
     "PubSubSource": _OTHER_STREAM,
     "RedshiftSource": _OTHER_SOURCE,
     "Resolver": "a resolver is the function that @online stands above",
-    "ResourceHint": _NO_RESOURCES,
-    "ResourceRequests": _NO_RESOURCES,
+    "ResourceHint": NO_RESOURCES,
+    "ResourceRequests": NO_RESOURCES,
     "SQLiteFileSource": "SQLiteSource(name=..., path=...) reads a file",
     "ScheduleOptions": _SCHEDULES,
     "Series": _NO_CHARTS,

@@ -15,12 +15,12 @@ from .._diagnostics import rules
 from .._diagnostics.findings import DefinitionError
 from .._model.registry import registry
 from .names import typo_suggestion
-from .public_names import PUBLIC_NAMES
+from .public_names import NO_RESOURCES, PUBLIC_NAMES
 
 #: Names of unknown options that were given.
 Others = tuple[str, ...]
 
-_NO_RESOURCES = "resolvers run in the server's worker processes, which have no sizes or kinds of their own"
+_NO_GROUP = "resolvers run in resource groups: online, offline and stream take it"
 _NO_VERSIONS = "version= of feature(...) gives a feature several versions"
 _NO_WINDOW_VERSIONS = "a windowed feature has one version; give the new one another name"
 _NO_ENCODING = "windows have values of types that the server knows; feature(...) takes it"
@@ -34,9 +34,8 @@ _RESOLVER: Mapping[str, str] = {
     "data_sources": "a SQL resolver names its source in its file, or returns source.query_string(...)",
     "description": "the docstring is the description",
     "incremental": "SQL resolvers run incrementally: query_string(...).incremental(...), or 'incremental' in the header of their file",
-    "machine_type": _NO_RESOURCES,
+    "machine_type": NO_RESOURCES,
     "output_row_order": "rows are matched by their primary key, in whatever order they come",
-    "resource_group": _NO_RESOURCES,
     "retries": "a call that fails is not tried again",
     "schedule": "cron= is the schedule",
     "static": "a DataFrame is computed when the resolver runs",
@@ -91,8 +90,7 @@ _QUERY: Mapping[str, str] = {
 _SCHEDULED: Mapping[str, str] = {
     "cron": "schedule= is the schedule",
     "dataset_name": "each run's answer is a revision without a name",
-    "resource_group": _NO_RESOURCES,
-    "resources": _NO_RESOURCES,
+    "resources": NO_RESOURCES,
     "planner_options": "a scheduled query has none",
     "required_output": "rows without a value are not left out",
     "num_shards": "a run is one part",
@@ -112,12 +110,12 @@ _STREAM: Mapping[str, str] = {
     "dead_letters": "messages that fail are kept for 7 days: `svc streams dead-letters list`",
     "description": "the docstring is the description",
     "keys": _NO_STREAM_WINDOWS,
-    "machine_type": _NO_RESOURCES,
+    "machine_type": NO_RESOURCES,
     "message": "the parameter's annotation is the message's type",
     "message_type": "the parameter's annotation is the message's type",
     "mode": _NO_STREAM_WINDOWS,
     "protobuf": _SCHEMA,
-    "resource_hint": _NO_RESOURCES,
+    "resource_hint": NO_RESOURCES,
     "schema": _SCHEMA,
     "schema_registry": _SCHEMA,
     "updates_materialized_aggregations": "every row of a stream counts in the windows of its class that are kept",
@@ -170,10 +168,15 @@ ABSENT_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "make_stream_resolver": _STREAM_CALL,
     "function": {
         "description": "the docstring is the description",
+        "resource_group": _NO_GROUP,
         "retries": "a call that fails is not tried again",
         "version": "each deployment that changes the function gives it the next version",
     },
-    "sink": {"description": "the docstring is the description", "upsert": "the function itself says what becomes of rows"},
+    "sink": {
+        "description": "the docstring is the description",
+        "resource_group": _NO_GROUP,
+        "upsert": "the function itself says what becomes of rows",
+    },
     "before_all": {},
     "after_all": {},
     "feature": _VALUE,

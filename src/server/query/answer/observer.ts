@@ -6,7 +6,7 @@ import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { SourceKind } from "../../../../gen/svc/v1/graph_pb.ts";
 import { errorText } from "../../../domain/error-text.ts";
 import { SPAN_ATTRIBUTES as ATTRIBUTE } from "../../../domain/span-attributes.ts";
-import type { PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
+import type { ResolverCall, ResolverCalls, ResolverResult } from "../../python/pool.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { CellId, Row } from "../plan/ids.ts";
 import type { PlanFrame, PlanOp } from "../plan/plan.ts";
@@ -107,16 +107,16 @@ export class QueryObserver implements RunObserver {
     return (error) => spans?.end(span, {}, error === undefined ? "" : errorText(error));
   }
 
-  async call(pool: PythonPool, op: PlanOp, call: ResolverCall): Promise<ResolverResult> {
+  async call(workers: ResolverCalls, op: PlanOp, call: ResolverCall): Promise<ResolverResult> {
     const { spans } = this;
-    if (!spans) return pool.call(call);
+    if (!spans) return workers.call(call);
     const span = spans.open("worker", call.resolver, this.#ops.get(op), {
       [ATTRIBUTE.resolver]: call.resolver,
       [ATTRIBUTE.function]: call.resolver,
       [ATTRIBUTE.rowsIn]: call.rows,
     });
     try {
-      const result = await pool.call({ ...call, context: { ...call.context, traceparent: spans.traceparent(span) } });
+      const result = await workers.call({ ...call, context: { ...call.context, traceparent: spans.traceparent(span) } });
       const [error] = result.errors;
       const facts = {
         [ATTRIBUTE.rowsOut]: call.rows - result.errors.length,

@@ -87,7 +87,7 @@ async function inLanes({ context }: Run, op: PlanOp, calls: number, make: (call:
   const lane = async () => {
     for (let call = next++; call < calls; call = next++) await make(call);
   };
-  const lanes = Math.max(1, context.deployment.pool.health(op.resolver?.fqn).workers);
+  const lanes = Math.max(1, context.workers.health(op.resolver?.fqn).workers);
   await Promise.all(Array.from({ length: Math.min(lanes, calls) }, lane));
 }
 

@@ -24,7 +24,7 @@ export async function callWorker(
   resolver: ResolverInfo,
   call: Omit<ResolverCall, "context" | "resolver">,
 ): Promise<ResolverResult> {
-  const { deployment, observer, queryId, traceId, traceparent, carried, tags, queryContext, origin, signal } = context;
+  const { workers, observer, queryId, traceId, traceparent, carried, tags, queryContext, origin, signal } = context;
   const whole: ResolverCall = {
     ...call,
     resolver: resolver.fqn,
@@ -33,7 +33,7 @@ export async function callWorker(
     context: { queryId, traceId, ...(traceparent === "" ? {} : { traceparent }), ...carried, tags, queryContext },
   };
   const started = performance.now();
-  const given = await (observer && op ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole));
+  const given = await (observer && op ? observer.call(workers, op, whole) : workers.call(whole));
   const result = withUniqueRows(resolver, given, call.rows, call.tables !== undefined);
   for (const [fqn, values] of Object.entries(result.counted ?? {})) context.meter?.broke(fqn, values);
   if (!result.statements) return result;

@@ -3,7 +3,7 @@
 import type { CarriedHeaders } from "../../../domain/traceparent.ts";
 import type { FeatureValue } from "../../../domain/value.ts";
 import type { Log } from "../../log.ts";
-import type { CallOrigin, PythonPool, ResolverCall, ResolverResult } from "../../python/pool.ts";
+import type { CallOrigin, ResolverCall, ResolverCalls, ResolverResult } from "../../python/pool.ts";
 import type { SqlSource } from "../../sql/source.ts";
 import type { RowsWrite } from "../../stores/online/store.ts";
 import type { DeploymentMeter } from "../deployment-meter.ts";
@@ -64,6 +64,8 @@ export type GivenFailures = ReadonlyMap<SlotId, ReadonlyMap<Row, CellFailure>>;
  */
 export interface RunContext {
   readonly deployment: LiveDeployment;
+  /** The workers of the deployment, or those of the resource group of its job. */
+  readonly workers: ResolverCalls;
   /**
    * The time that the query answers as of; where its rows have times of their own, when it arrived.
    */
@@ -126,7 +128,7 @@ export interface RunObserver {
    * Calls a worker for an op. The call carries the span, as the parent of the resolver's own
    * requests.
    */
-  call(pool: PythonPool, op: PlanOp, call: ResolverCall): Promise<ResolverResult>;
+  call(workers: ResolverCalls, op: PlanOp, call: ResolverCall): Promise<ResolverResult>;
   /** A source whose statements for an op are watched. */
   source(source: SqlSource, op: PlanOp): SqlSource;
 }

@@ -61,6 +61,8 @@ export interface SpineRequest extends SpineOutputs {
   readonly plannerOptions: Readonly<Record<string, string>>;
   /** Id of the offline query, for what its resolvers log; default: none. */
   readonly operation?: string | undefined;
+  /** As of `QueryContext`. */
+  readonly resourceGroup?: string | undefined;
   /** The trace of the offline query; undefined = its spans are not kept. */
   readonly tracing?: Tracing | undefined;
 }
@@ -601,12 +603,13 @@ function contextOf(
   { tags }: PlanShape,
   { present, signal }: SpineAccess,
   shared: { scans: RunCaches["scans"] | undefined },
-  { operation, queryName, tracing }: Pick<SpineRequest, "operation" | "queryName" | "tracing">,
+  { operation, queryName, resourceGroup, tracing }: Pick<SpineRequest, "operation" | "queryName" | "resourceGroup" | "tracing">,
 ): QueryContext {
   const context = new QueryContext({
     deployment,
     request: { ...EMPTY_REQUEST, queryName },
     operation,
+    resourceGroup,
     tags,
     receivedAt: present,
     log,

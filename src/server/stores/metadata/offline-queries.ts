@@ -58,6 +58,8 @@ export interface OfflineQueryRequest {
   readonly plannerOptions: Readonly<Record<string, string>>;
   /** The deployment as it was asked for, by id or tag; empty = the live one. */
   readonly deployment: string;
+  /** In whose workers all resolvers are called; absent = each in those of its own. */
+  readonly resourceGroup?: string;
 }
 
 /** A query to be stored. */

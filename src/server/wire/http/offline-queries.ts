@@ -35,7 +35,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   ...["inputs", "input_times", "file", "spine_sql", "time_column", "lower_bound", "upper_bound", "max_samples"],
   ...["outputs", "required_outputs", "recompute", "recompute_features", "as_known", "include_observed_at", "dataset_name", "num_shards"],
   ...["store_online", "store_offline", "tags", "query_name", "query_name_version", "deployment_id", "sample_fraction", "test_fraction"],
-  ...["split_by", "planner_options", "context"],
+  ...["split_by", "planner_options", "resource_group", "context"],
 ]);
 const CONTEXT_FIELDS: ReadonlySet<string> = new Set(["environment", "branch"]);
 const UPLOAD_FIELDS: ReadonlySet<string> = new Set(["sha256", "size_bytes"]);
@@ -157,7 +157,7 @@ function requestOf(body: Fields): StartOfflineQueryRequest {
     ...{ storeOnline: flag(body.store_online, "store_online"), storeOffline: flag(body.store_offline, "store_offline") },
     ...{ tags: texts(body.tags, "tags"), queryName: text(body.query_name, "query_name") },
     queryNameVersion: text(body.query_name_version, "query_name_version"),
-    deploymentId: text(body.deployment_id, "deployment_id"),
+    ...{ deploymentId: text(body.deployment_id, "deployment_id"), resourceGroup: text(body.resource_group, "resource_group") },
     sampleFraction: fraction(body.sample_fraction, "sample_fraction"),
     testFraction: fraction(body.test_fraction, "test_fraction"),
     splitBy: splitOf(text(body.split_by, "split_by")),

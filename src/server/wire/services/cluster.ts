@@ -102,6 +102,7 @@ export function register(router: ConnectRouter, platform: Platform): void {
         environmentId: pod.environmentId,
         deploymentId: pod.deploymentId,
         pid: pod.pid,
+        resourceGroup: pod.resourceGroup,
         memoryBytes: BigInt(memoryBytes),
         cpuSeconds: cpuMs / 1000,
       }));

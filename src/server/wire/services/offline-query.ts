@@ -128,13 +128,15 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return create(CancelOfflineQueryResponseSchema, { query: shown(query, context) });
     },
 
-    async retryOfflineQuery({ id, options }, context) {
+    async retryOfflineQuery({ id, options, resourceGroup }, context) {
       const caller = callerOf(context);
       const target = await scopeOf(context);
       const queries = await platform.offlineQueries();
       const { request } = await queries.find(id, target.environment.id);
       requireWrites(caller, options ?? request);
-      const changes = options && changesOf(options);
+      if (options && resourceGroup !== "")
+        throw new Failure("invalid_argument", "`options` says all that is asked for; put the resource group there.");
+      const changes = options ? changesOf(options) : resourceGroup === "" ? undefined : { resourceGroup };
       return create(RetryOfflineQueryResponseSchema, { query: shown(await queries.retry(id, target, caller.clientId, changes), context) });
     },
   });
@@ -194,6 +196,7 @@ function optionsOf(request: Omit<OfflineQueryOptions, "$typeName" | "keys" | "de
     ...{ sampleFraction: request.sampleFraction, testFraction: request.testFraction },
     splitBy: request.splitBy === OfflineQuerySplit.TIME ? ("time" as const) : ("key" as const),
     datasetName: request.datasetName,
+    ...(request.resourceGroup !== "" && { resourceGroup: request.resourceGroup }),
   };
 }
 
@@ -204,10 +207,17 @@ function changesOf(options: OfflineQueryOptions): ChangedQuery {
 
 /** The options of a query, as a query is begun again with them. */
 function optionsMessage({ datasetName, request }: OfflineQueryStanding): OfflineQueryOptions {
-  const { rows, recompute, splitBy, deployment, outputs, requiredOutputs, tags, ...same } = request;
+  const { rows, recompute, resourceGroup = "", splitBy, deployment, outputs, requiredOutputs, tags, ...same } = request;
   const { asKnown, includeObservedAt, numShards, storeOnline, storeOffline, sampleFraction, testFraction } = same;
   return create(OfflineQueryOptionsSchema, {
-    ...{ outputs: [...outputs], requiredOutputs: [...requiredOutputs], tags: [...tags], datasetName, deploymentId: deployment },
+    ...{
+      outputs: [...outputs],
+      requiredOutputs: [...requiredOutputs],
+      tags: [...tags],
+      datasetName,
+      deploymentId: deployment,
+      resourceGroup,
+    },
     ...{ asKnown, includeObservedAt, numShards, storeOnline, storeOffline, sampleFraction, testFraction },
     recompute: recompute === "all",
     recomputeFeatures: recompute === "all" ? [] : [...recompute],
@@ -281,6 +291,7 @@ export function queryMessage(
     recompute: request.recompute === "all",
     recomputeFeatures: request.recompute === "all" ? [] : [...request.recompute],
     tags: [...request.tags],
+    resourceGroup: request.resourceGroup ?? "",
     url: pageAddress(platform, headers, query.environmentId, "run", { id }),
   };
 }

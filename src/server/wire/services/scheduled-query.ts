@@ -19,9 +19,9 @@ export function register(router: ConnectRouter, platform: Platform): void {
   const listed = async (environment: EnvironmentRecord): Promise<MessageInitShape<typeof ScheduledQueryStandingSchema>[]> => {
     const { list, schedules } = await scheduledQueries();
     const standings = new Map((await schedules.list(environment.id)).map((one) => [one.name, one]));
-    return (await list(environment)).map(({ name, schedule, outputs, incrementalResolvers }) => {
+    return (await list(environment)).map(({ name, schedule, outputs, incrementalResolvers, resourceGroup }) => {
       const standing = standings.get(name);
-      return { ...{ name, schedule, outputs, incrementalResolvers }, ...(standing && standingMessage(standing)) };
+      return { ...{ name, schedule, outputs, incrementalResolvers, resourceGroup }, ...(standing && standingMessage(standing)) };
     });
   };
   const paused = async (name: string, isPaused: boolean, context: HandlerContext) => {
@@ -43,9 +43,9 @@ export function register(router: ConnectRouter, platform: Platform): void {
       return { scheduledQuery: await paused(name, false, context) };
     },
 
-    async triggerScheduledQuery({ name }, context) {
+    async triggerScheduledQuery({ name, resourceGroup }, context) {
       const environment = await environmentOf(context);
-      const { id } = await (await scheduledQueries()).trigger(environment, name, callerOf(context).clientId);
+      const { id } = await (await scheduledQueries()).trigger(environment, name, callerOf(context).clientId, resourceGroup);
       const url = pageAddress(platform, context.requestHeader, environment.id, "run", { id });
       return { id, status: OfflineQueryStatus.QUEUED, url };
     },

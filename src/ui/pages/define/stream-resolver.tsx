@@ -20,7 +20,7 @@ interface StreamResolverParts {
 /** One resolver of a topic's messages: what it makes of which, and its source. */
 export function StreamResolver({ deployment, resolver }: StreamResolverParts) {
   const { description = "", environments = [], expressions, fqn = "", lateness, messageType = "", owner = "", parse = "" } = resolver;
-  const { source = "", span, statement, tags = [], timeout } = resolver;
+  const { resourceGroup = "", source = "", span, statement, tags = [], timeout } = resolver;
   return (
     <>
       {description !== "" && <p class="description">{visibleLines(description)}</p>}
@@ -32,6 +32,7 @@ export function StreamResolver({ deployment, resolver }: StreamResolverParts) {
           ["Messages", <code key="">{escapeControls(messageType)}</code>],
           ["Parsed by", parse !== "" && <code>{escapeControls(parse)}</code>],
           ["Computed", expressions || statement ? "without Python" : "in Python"],
+          ["Resource group", resourceGroup !== "" && <Badge text={resourceGroup} />],
           ["Tags", tags.length > 0 && tags.map((tag) => <Badge key={tag} text={tag} />)],
           ["Only in", environments.length > 0 && environments.map((one) => <Badge key={one} text={one} />)],
           ["Timeout", timeout !== undefined && <Duration ms={durationMs(timeout)} />],

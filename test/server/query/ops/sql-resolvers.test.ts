@@ -196,6 +196,7 @@ describe("many rows", () => {
     const { plan } = new Preparer(index).prepare(ask({ "user.id": 1 }, ["user.email", "user.name"]));
     const execution = new Execution(plan, count, {
       deployment,
+      workers: deployment.pool,
       now: new QueryTime(0n, one.now),
       origin: { operation: "", queryName: "", correlationId: "" },
       compile: index.compile,
