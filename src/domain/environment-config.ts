@@ -46,15 +46,15 @@ export interface EnvironmentConfig {
   readonly worker_container: WorkerContainer;
 }
 
-/** The containers in which the workers of deployments run. What is empty is not limited. */
+/** The containers in which the code of deployments runs. What is empty is not limited. */
 export interface WorkerContainer {
-  /** Image that requirements are added to; empty = workers are processes beside the server. */
+  /** Image that requirements are added to; empty = it runs in processes beside the server. */
   readonly image: string;
   /** Most memory, such as `512Mi`. */
   readonly memory: string;
   /** Processors, such as `500m` or `2`. */
   readonly cpu: string;
-  /** Whether resolvers have a network. */
+  /** Whether they have a network. */
   readonly network: boolean;
 }
 

@@ -33,6 +33,7 @@ import type { LogRecorder } from "../logs/recorder.ts";
 import { userLine } from "../logs/user-line.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
+import type { StartContained } from "../processes/program.ts";
 import { createLazyPool } from "../python/lazy-pool.ts";
 import { FUNCTION, type PythonPool } from "../python/pool.ts";
 import type { ProjectRuntime } from "../python/process.ts";
@@ -110,7 +111,7 @@ export interface BuilderOptions {
   /** Absolute folder of virtual environments and of the SDK. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The containers in which the workers of an environment run; without an image they do not. */
+  /** The containers in which the code of an environment runs; without an image it does not. */
   readonly workerContainer: (environmentId: string) => Promise<WorkerContainer>;
   readonly workerContainers: () => Promise<WorkerContainers>;
   /** As in `StartOptions`. */
@@ -168,6 +169,8 @@ export interface RuntimeOptions {
 export interface DeploymentRuntime extends ProjectRuntime {
   /** A text of the code without the values of secrets that it was given. */
   readonly plain: (text: string) => string;
+  /** Starts programs where its processes run; absent = that is this machine. */
+  readonly startContained?: StartContained;
 }
 
 /** What a build has begun for the start that follows. */
@@ -193,9 +196,6 @@ const MAX_WORKERS = 4;
 const SHORTEST_HIDDEN = 6;
 const NO_WORKERS_ON_WINDOWS =
   "The embedded server does not run Python resolvers on Windows. Start it on Linux, on macOS or in WSL (`svc server start`), and deploy there: svc apply --api-host <address>.";
-
-const WORKERS_ALONE =
-  "In this environment code runs in containers (`worker_container`), which only workers do so far: tasks, evaluations, notebooks and shells do not run here. Run them in an environment without that setting.";
 
 /** Workers of a deployment that answers the queries of its environment. */
 export function servingWorkers({ workers }: Pick<BuilderOptions, "workers">): number {
@@ -305,8 +305,8 @@ export function createBuilder(options: BuilderOptions): Builder {
     );
   };
 
-  /** What processes of a deployment's code are started with, in the folder of its source. */
-  const startedWith = async (
+  /** What processes of this machine are started with, in the folder of the source. */
+  const startedHere = async (
     stated: StatedVenv,
     source: string,
     { env: variables, plain }: EnvironmentVariables,
@@ -327,16 +327,16 @@ export function createBuilder(options: BuilderOptions): Builder {
     };
   };
 
-  /** What workers are started with, which may be containers. */
-  const workersStartedWith = async (
+  /** What processes of a deployment's code are started with, which may be containers. */
+  const startedWith = async (
     stated: StatedVenv,
     source: string,
     given: EnvironmentVariables,
     note: Note,
     signal: AbortSignal,
-  ): Promise<ProjectRuntime> => {
+  ): Promise<ProjectRuntime & Pick<DeploymentRuntime, "startContained">> => {
     const container = await options.workerContainer(stated.environmentId);
-    if (container.image === "") return startedWith(stated, source, given, note, signal);
+    if (container.image === "") return startedHere(stated, source, given, note, signal);
     const { environmentId, id: deploymentId, name: venv } = stated;
     const requirements = await requirementsText(stated, source);
     note(`preparing containers of ${container.image}`);
@@ -396,7 +396,7 @@ export function createBuilder(options: BuilderOptions): Builder {
           () => undefined,
         ),
       );
-      for (const { stated, venv } of functions) if (venv) await workersStartedWith(stated, source, given, note, over);
+      for (const { stated, venv } of functions) if (venv) await startedWith(stated, source, given, note, over);
       if (others.length + functions.length === 0) return own;
       const { createVenvPool } = await import("../python/venv-pool.ts");
       const named = [
@@ -428,7 +428,7 @@ export function createBuilder(options: BuilderOptions): Builder {
   ): Promise<PythonPool> => {
     const { hidden } = given;
     if (resolverFqns instanceof Promise) resolverFqns.catch(() => undefined);
-    const started = await workersStartedWith(stated, source, given, note, signal);
+    const started = await startedWith(stated, source, given, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
     return createWorkerPool({
       ...started,
@@ -443,11 +443,11 @@ export function createBuilder(options: BuilderOptions): Builder {
       ...(venv && { venv }),
       ...(deployment.profiling && { onProfile: (samples) => profiles.add(deployment.id, samples) }),
       observer: {
-        began(pid) {
+        began(process) {
           began();
           return processes.began({
-            ...{ kind: "worker", pid, environmentId: environment.id, deploymentId: deployment.id },
-            ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: started.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+            ...{ ...process, kind: "worker", environmentId: environment.id, deploymentId: deployment.id },
+            ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, tag: deployment.tags[0] ?? "" },
           });
         },
       },
@@ -627,8 +627,6 @@ export function createBuilder(options: BuilderOptions): Builder {
 
     async runtime(deployment, source, signal, venv = "", { withoutSecrets = false } = {}) {
       const environment = await environmentOf(deployment);
-      const { image } = await options.workerContainer(environment.id);
-      if (image !== "") throw new BuildFailed(WORKERS_ALONE);
       const known = await secrets.variables(environment.id);
       const variables = withoutSecrets ? { ...known, env: {}, integrations: [] } : known;
       await unpackInto(source, deployment);
@@ -637,7 +635,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       const stated = venv === "" ? ownVenv(deployment) : statedVenv(deployment, venv);
       const runtime = await asBuildFailure(note, () => startedWith(stated, root, variables, note, signal));
       const names = { TARGET_ROOT: root, SVC_DEPLOYMENT_ID: deployment.id, SVC_ENVIRONMENT_NAME: environment.name };
-      return { ...runtime, env: { ...runtime.env, ...names }, plain: (text) => withoutValues(text, variables.hidden) };
+      return { ...runtime, ownsSource: true, env: { ...runtime.env, ...names }, plain: (text) => withoutValues(text, variables.hidden) };
     },
 
     async abandon(id) {

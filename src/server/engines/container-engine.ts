@@ -4,7 +4,7 @@
  * in labels, which the engine gives back.
  */
 
-import type { RunningProgram, ShellStart } from "../shells/shell-process.ts";
+import type { ProgramStart, RunningProgram } from "../processes/program.ts";
 
 /** What a container is made of. */
 export interface NewContainer {
@@ -77,7 +77,7 @@ export interface EngineOutput {
 }
 
 /** A command that is run in a container. */
-export interface NewExec extends Pick<ShellStart, "terminal" | "onOutput" | "onTaken"> {
+export interface NewExec extends Pick<ProgramStart, "terminal" | "onOutput" | "onTaken"> {
   readonly argv: readonly string[];
   /** Empty = that of the image. */
   readonly workdir: string;
