@@ -64,7 +64,7 @@ export async function startEvaluationProcess(options: EvaluationProcessOptions):
   signal.throwIfAborted();
   const sockets = await makeSocketFolder(join(folder, "sockets"));
   const modules = options.files ?? (await Array.fromAsync(new Bun.Glob("**/*.py").scan({ cwd: runtime.sourceRoot })));
-  const asked = join(folder, "request.json");
+  const asked = join(sockets, "request.json");
   const dtypes = Object.fromEntries(columns.map((column) => [column.name, toJson(DataTypeSchema, column.dtype)]));
   await writeFile(asked, JSON.stringify({ name, files: modules.filter(isPythonModule).sort(), dtypes }), { mode: 0o600 });
 
@@ -72,7 +72,7 @@ export async function startEvaluationProcess(options: EvaluationProcessOptions):
   let connection: Connection | undefined;
   const ended = Promise.withResolvers<ProcessEnd>();
   const child = new PythonProcess(
-    { ...runtime, mode: "evaluation", args: ["--request", asked], socketDir: sockets, reads: [asked] },
+    { ...runtime, mode: "evaluation", args: ["--request", asked], socketDir: sockets },
     {
       onMessage(message, from) {
         connection = from;

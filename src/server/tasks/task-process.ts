@@ -67,7 +67,7 @@ export async function runTaskProcess(options: TaskProcessOptions): Promise<TaskE
   const { runtime, request, folder, signal, onLog, onStart } = options;
   signal.throwIfAborted();
   const sockets = await makeSocketFolder(join(folder, "sockets"));
-  const asked = join(folder, "request.json");
+  const asked = join(sockets, "request.json");
   const { target, args, kwargs, texts, profiling } = request;
   await writeFile(asked, JSON.stringify({ ...target, args, kwargs, texts }), { mode: 0o600 });
   let said: { readonly error?: RaisedError; readonly result?: string } = {};
@@ -75,7 +75,7 @@ export async function runTaskProcess(options: TaskProcessOptions): Promise<TaskE
   const ended = Promise.withResolvers<ProcessEnd>();
   try {
     const child = new PythonProcess(
-      { ...runtime, mode: "task", args: ["--request", asked, ...(profiling ? ["--profile"] : [])], socketDir: sockets, reads: [asked] },
+      { ...runtime, mode: "task", args: ["--request", asked, ...(profiling ? ["--profile"] : [])], socketDir: sockets },
       {
         onMessage(message) {
           if (message.type === "END") said = readEnd(message);
