@@ -152,9 +152,9 @@ export function createProcesses(options: {
   const measure = async (): Promise<void> => {
     const asked = await askUses([...running.values()]);
     const entries = [...running.values()];
-    const here = entries.map(({ record: { kind, pid } }) => ({ pid, withChildren: kind !== "server" })).filter(({ pid }) => pid !== 0);
-    const uses = readUse(here);
-    const measures = entries.map((entry) => measured(entry, asked.get(entry) ?? uses.get(entry.record.pid)));
+    const here = entries.map(({ record }) => record).filter(isHere);
+    const uses = readUse(here.map(({ kind, pid }) => ({ pid, withChildren: kind !== "server" })));
+    const measures = entries.map((entry) => measured(entry, isHere(entry.record) ? uses.get(entry.record.pid) : asked.get(entry)));
     recordWorkers(entries, measures);
     for (const [at, entry] of entries.entries()) entry.record = { ...entry.record, ...measures[at]?.change };
     await write(() => store.measure(measures));
@@ -222,6 +222,9 @@ export function createProcesses(options: {
     },
   };
 }
+
+/** Whether its process id tells what it uses. */
+const isHere = ({ pid }: Pick<ProcessRecord, "pid">): boolean => pid !== 0;
 
 /** What those use whose process ids do not tell; those that nobody knows of in time are absent. */
 async function askUses(entries: readonly Entry[]): Promise<ReadonlyMap<Entry, GroupUse>> {

@@ -100,8 +100,9 @@ test("frames are read whatever the pieces they come in", () => {
     const reader = new OutputFrames();
     const said = { stdout: "", stderr: "" };
     for (let at = 0; at < frames.length; at += size)
-      for (const { stream, bytes } of reader.read(frames.subarray(at, at + size))) said[stream] += Buffer.from(bytes).toString();
-    expect([size, said]).toEqual([size, { stdout: "outmore", stderr: "error text" }]);
+      for (const { stream, bytes, isFirst } of reader.read(frames.subarray(at, at + size)))
+        said[stream] += `${isFirst ? "|" : ""}${Buffer.from(bytes).toString()}`;
+    expect([size, said]).toEqual([size, { stdout: "|out|more", stderr: "|error text" }]);
   }
 });
 
