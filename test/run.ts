@@ -14,9 +14,12 @@
  *   bun test/run.ts --shuffle       files in an order that the seed gives, each in its own process
  *   bun test/run.ts --again         what failed once more, alone, at the end: up to three files may
  *                   pass only then, and are named before the last line
+ *   bun test/run.ts --whole=FILE    writes which files passed with nothing skipped to FILE, and
+ *   bun test/run.ts --except=FILE   leaves out those that FILE names: on a machine that has more
+ *                                   than another, the files that were not run whole there
  */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { prepareFirstUse } from "./harness/first-use.ts";
@@ -54,6 +57,8 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 const failedOnce: { readonly paths: readonly string[]; readonly failed: number; readonly lines: readonly string[] }[] = [];
 /** What failed, a line each, to be said again at the end. */
 const failures: string[] = [];
+/** Files that passed with nothing skipped. */
+const whole: string[] = [];
 /** What tests were skipped for. */
 const absent = new Set<string>();
 /**
@@ -179,10 +184,12 @@ async function testProcess(paths: readonly string[]): Promise<void> {
   const saidBefore = failures.length;
   report(path, ended, wall);
   if (!ended.ok) failedOnce.push({ paths, failed, lines: failures.slice(saidBefore) });
-  for (const line of ended.output.split("\n")) {
+  const lines = ended.output.split("\n").filter((line) => line.startsWith("(skip)") || line.startsWith(ABSENT));
+  for (const line of lines) {
     if (line.startsWith(ABSENT)) absent.add(line.slice(ABSENT.length));
-    if (ended.ok && (line.startsWith("(skip)") || line.startsWith(ABSENT))) console.log(`     ${line}`);
+    if (ended.ok) console.log(`     ${line}`);
   }
+  if (ended.ok && lines.length === 0) whole.push(...paths);
 }
 
 /**
@@ -208,7 +215,8 @@ async function runLane(width: number, files: readonly (readonly string[])[]): Pr
 
 async function testFiles(): Promise<void> {
   await prepareFirstUse(ENV);
-  const wanted = filesOf(options.words);
+  const except = new Set(options.exceptIn === undefined ? [] : readFileSync(options.exceptIn, "utf8").split("\n").filter(Boolean));
+  const wanted = filesOf(options.words).filter((path) => !except.has(path));
   const leftOut = options.isQuick ? wanted.filter((path) => path in SLOW_BY_NATURE) : [];
   const paths = wanted.filter((path) => !leftOut.includes(path));
   const cores = availableParallelism();
@@ -220,6 +228,8 @@ async function testFiles(): Promise<void> {
     );
   else await Promise.all(schedule(paths, cores).map((lane) => runLane(lane.width, processes(lane.paths))));
   if (options.isRepeating) await testAgain();
+  if (options.wholeTo !== undefined) writeFileSync(options.wholeTo, whole.join("\n"));
+  if (except.size > 0) console.log(`left out: ${except.size} files that ran whole before, as ${options.exceptIn} says`);
   if (options.times > 0) listTimes((performance.now() - started) / 1000, cores);
   if (options.isQuick && paths.some((path) => path.startsWith("test/sdk/")))
     console.log("left out: test/sdk: Python's versions between the oldest and the newest, but for tests that need libraries");

@@ -17,6 +17,10 @@ export interface RunOptions {
   readonly isShuffled: boolean;
   /** Run what failed once more at the end. */
   readonly isRepeating: boolean;
+  /** File to write the paths to of test files that passed whole: none of their tests was skipped. */
+  readonly wholeTo?: string;
+  /** File with paths of test files that are left out, a line each: what `wholeTo` wrote before. */
+  readonly exceptIn?: string;
   /** Number of the slowest files listed at the end. */
   readonly times: number;
   /** Seed of random cases; absent = that of the gating run. */
@@ -40,6 +44,8 @@ export function parseOptions(argv: readonly string[]): RunOptions {
       "no-checks": { type: "boolean", default: false },
       shuffle: { type: "boolean", default: false },
       again: { type: "boolean", default: false },
+      whole: { type: "string" },
+      except: { type: "string" },
       times: { type: "boolean", default: false },
       seed: { type: "string" },
       runs: { type: "string" },
@@ -51,6 +57,8 @@ export function parseOptions(argv: readonly string[]): RunOptions {
     isWithoutChecks: values["no-checks"],
     isShuffled: values.shuffle,
     isRepeating: values.again,
+    wholeTo: values.whole,
+    exceptIn: values.except,
     times: values.times ? LISTED_TIMES : 0,
     seed: values.seed === undefined ? undefined : seedOf(values.seed),
     runs: values.runs === undefined ? undefined : wholeNumber("--runs", values.runs),

@@ -1,7 +1,7 @@
 /** The project's test command. */
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TempFolder } from "../harness/running-server.ts";
 import { LONG_FILES } from "./long-files.ts";
@@ -52,6 +52,21 @@ describe("random cases", () => {
     expect(stdout).toContain("seed 20240508, 1 runs");
     expect(stdout).not.toContain("again");
   });
+});
+
+test("files that passed with nothing skipped are listed, and left out of another run", () => {
+  using folder = new TempFolder();
+  const list = join(folder.path, "whole");
+  const files = ["passing", "skipping", "failing"].map((name) => `test/runner/${name}.ts`);
+  expect(
+    run(`--whole=${list}`, ...files)
+      .stdout.split("\n")
+      .at(-2),
+  ).toBe("3 passed, 1 failed, 1 skipped");
+  expect(readFileSync(list, "utf8").split("\n")).toEqual(["test/runner/passing.ts"]);
+  const { stdout } = run(`--except=${list}`, ...files);
+  expect(stdout).toContain(`left out: 1 files that ran whole before, as ${list} says`);
+  expect(stdout.split("\n").at(-2)).toBe("2 passed, 1 failed, 1 skipped");
 });
 
 describe("what fails runs again when that is asked for, and", () => {
