@@ -180,6 +180,8 @@ export interface EngineCluster {
  */
 export interface ContainerEngine {
   describe(signal: AbortSignal): Promise<EngineDescription>;
+  /** The user in its containers, and perhaps the group, whose files are those of this server's. */
+  serverUser(signal: AbortSignal): Promise<string>;
   /**
    * Makes a container, which does not run yet. Nothing is left behind when this rejects. An image
    * that is not there is fetched now, or when it is started.

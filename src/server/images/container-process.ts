@@ -14,6 +14,8 @@ import type { Launch, LaunchEnd, LaunchOrder, LaunchUse } from "../python/launch
 /** What such containers have in common. */
 export interface ContainerPlace extends Pick<NewContainer, "image" | "labels" | "cpus" | "memoryBytes" | "hasNetwork"> {
   readonly engine: ContainerEngine;
+  /** Whose files are those of this server's user. */
+  readonly user: string;
   /** The limit of memory as people wrote it; empty = none. */
   readonly memory: string;
 }
@@ -101,7 +103,7 @@ export function startContainedAt(place: ContainerPlace): StartContained {
 
 /** The container of a process, with its folders. */
 function containerAt(
-  { cpus, hasNetwork, image, labels, memoryBytes }: ContainerPlace,
+  { cpus, hasNetwork, image, labels, memoryBytes, user }: ContainerPlace,
   { argv: [program = "", ...args], cwd, env, reads, writes }: LaunchOrder,
 ): NewContainer {
   const mounts = [
@@ -110,7 +112,7 @@ function containerAt(
   ];
   return {
     ...{ name: `svc-process-${randomUUID()}`, image, labels, cpus, memoryBytes, hasNetwork, mounts, env },
-    ...{ entrypoint: [program], arguments: args, workdir: cwd, user: "0", port: undefined, isRestricted: false },
+    ...{ entrypoint: [program], arguments: args, workdir: cwd, user, port: undefined, isRestricted: false },
   };
 }
 

@@ -25,7 +25,8 @@ export function createWorkerContainers(
     const spec = { base, requirements, root, files: [], env: {}, workdir: "" };
     const image = requirements.trim() === "" ? base : await images.ensure({ environmentId, deploymentId, name, spec, onLine }, signal);
     const { env } = await found.fetchImage(image, signal);
-    const place = { engine: found, image, labels: { [TRANSIENT]: node }, ...limits, memory, hasNetwork: network };
+    const user = await found.serverUser(signal);
+    const place = { engine: found, user, image, labels: { [TRANSIENT]: node }, ...limits, memory, hasNetwork: network };
     const interpreter = env.VIRTUAL_ENV === PACKAGES ? `${PACKAGES}/bin/python` : "python3";
     return { python: interpreter, launch: launchIn(place), startContained: startContainedAt(place) };
   };

@@ -12,6 +12,7 @@ import { dockerImages, pull } from "./docker-images.ts";
 import { OutputFrames } from "./output-frames.ts";
 
 const GVISOR = "runsc";
+const ROOT = "0";
 const LOOPBACK = "127.0.0.1";
 /** Processes that a container may have at once. */
 const MOST_PROCESSES = 4_096;
@@ -46,6 +47,12 @@ export function createDockerEngine(path: string): ContainerEngine {
       const { Version = "", Components } = await api.json("/version", { signal });
       const isPodman = JSON.stringify(Components ?? "").includes("Podman");
       return { kind: isPodman ? "podman" : "docker", version: String(Version), address: api.address };
+    },
+
+    async serverUser(signal) {
+      const { SecurityOptions } = await api.json("/info", { signal });
+      const isRootless = JSON.stringify(SecurityOptions ?? []).includes("name=rootless");
+      return isRootless ? ROOT : `${process.getuid?.() ?? ROOT}:${process.getgid?.() ?? ROOT}`;
     },
 
     async create(container, signal) {

@@ -139,6 +139,8 @@ export function createHostEngine({ folder, env }: HostEngineOptions): ContainerE
       return { kind: "host", version: release(), address: folder };
     },
 
+    serverUser: async () => `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
+
     async create(container, aborted) {
       const argv = [...container.entrypoint, ...container.arguments];
       refuseUnkept(container, argv);

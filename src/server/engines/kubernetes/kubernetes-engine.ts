@@ -72,6 +72,8 @@ export function createKubernetesEngine(access: ClusterAccess, { volumes, pauseMs
       return { kind: "kubernetes", version: gitVersion, address: `${access.server} (${access.name}, namespace ${namespace})` };
     },
 
+    serverUser: async () => "0",
+
     async create(container, signal) {
       const manifest = podOf(container, volumes);
       if (container.isRestricted) await refuseWithoutGvisor(api, signal);
