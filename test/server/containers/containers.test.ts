@@ -497,9 +497,10 @@ describe.skipIf(lacksPodman())("with an engine", () => {
     test(
       "is for who may open shells and run containers, and see the secrets that it was given",
       async () => {
+        const runs = await tokenOf(server, undefined, "runs", ["read", "containers.write"]);
         const opener = await tokenOf(server, undefined, "opener", ["shell"]);
         const both = await tokenOf(server, undefined, "both", ["shell", "containers.write"]);
-        expect(await refusal(open({ podName: "open" }, runner))).toStartWith("PermissionDenied: ");
+        expect(await refusal(open({ podName: "open" }, runs))).toStartWith("PermissionDenied: ");
         expect(await refusal(open({ podName: "open" }, opener))).toBe(
           "PermissionDenied: A shell in a container is opened only by who may run containers.",
         );
