@@ -266,7 +266,8 @@ export const ShellService: GenService<{
    * credentials. NOT_FOUND for a pod that does not run; FAILED_PRECONDITION for one that has no
    * environment of a project, for a container of another node, for a name that several containers
    * have, and in a protected environment. PERMISSION_DENIED for a container without
-   * PERMISSION_CONTAINERS_WRITE, and for one that was given secrets without PERMISSION_SECRETS_READ.
+   * PERMISSION_CONTAINERS_WRITE, for one that was given secrets without PERMISSION_SECRETS_READ, and for
+   * a program of the server's own machine without PERMISSION_DEPLOY.
    *
    * @generated from rpc svc.v1.ShellService.OpenShell
    */

@@ -2,6 +2,7 @@
 
 import { allows } from "../../domain/permissions.ts";
 import type { Caller } from "../access/tokens.ts";
+import { isHostImage } from "../engines/host/host-image.ts";
 import { Failure } from "../failure.ts";
 import type { ContainerPod, ContainerPods } from "../shells/shells.ts";
 import { hasEnded, type StoredContainer } from "./container-records.ts";
@@ -32,11 +33,20 @@ export function createContainerPods(places: readonly ListedPlace[], execs: Pick<
       const place = places.find((one) => one.kind === kind);
       const container = await place?.all.get(environmentId, id);
       if (!place || !container) throw new Failure("not_found", `The ${kind} does not run any more.`);
+      refuseHost(container, caller);
       refuseSecrets(container, kind, caller);
       const env: Readonly<Record<string, string>> = terminal ? { TERM: terminalKind } : {};
       return execs.open(place, container, { command: argv, workdir: "", env, timeoutMs: 0, terminal }, caller);
     },
   };
+}
+
+/** Throws Failure for who may not run programs of the server's own machine, in one of those. */
+function refuseHost({ name, spec }: StoredContainer, { permissions }: Caller): void {
+  if (!isHostImage(spec.image) || allows(permissions, "deploy")) return;
+  throw new Failure("permission_denied", `'${name}' is a program of the server's own machine, and so would its shell be.`, {
+    hint: "The permission is `deploy`, beside `containers.write` and `shell`.",
+  });
 }
 
 /** Throws Failure for who may not see the secrets that a container was given. */
