@@ -67,6 +67,12 @@ export interface Command<A extends ArgSpecs = ArgSpecs, F extends FlagSpecs = Fl
    * shown as it comes, with --json one object per line.
    */
   run(context: Context, input: Input<A, F>): Promise<Data> | AsyncIterable<Data>;
+  /**
+   * Whether a stream may end behind an item because nobody reads stdout any more (`... | head -1`).
+   * Default: behind any. What changes something goes on unseen to where its work is whole, or to
+   * its end where its exit code is the outcome.
+   */
+  mayEndAfter?(item: Data): boolean;
   /** The view that shows the data. */
   readonly view: View<Data>;
   /**

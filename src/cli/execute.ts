@@ -7,7 +7,7 @@ import { runCommand } from "citty";
 import type { Context } from "../context/context.ts";
 import { isLoopbackHost } from "../domain/ip-address.ts";
 import { visibleLines } from "../domain/visible.ts";
-import { AuthError, isUnanswered, UsageError } from "../errors/cli-error.ts";
+import { AuthError, isUnanswered, OutputClosedError, UsageError } from "../errors/cli-error.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import { type JsonWriter, jsonWriter } from "../output/json-writer.ts";
 import { isStream, render } from "../output/render.ts";
@@ -52,20 +52,27 @@ export async function execute(resolved: Resolved, load: NonNullable<TreeEntry["l
   return result as number;
 }
 
-/** Runs the command and shows its data, whole or item by item. Resolves with the exit code. */
+/**
+ * Runs the command and shows its data, whole or item by item. Resolves with the exit code, which is
+ * the same for data that nobody reads to its end.
+ */
 async function runAndShow(command: AnyCommand, { input }: Parsed, context: Context, deps: Deps): Promise<number> {
   const { json, color } = context.flags;
   const { env } = deps.surroundings;
   const writer = json ? await writerOf(context, deps) : undefined;
   const data = await command.run(context, input);
-  await render(data, command.view, deps.io, {
+  const shown = render(data, command.view, deps.io, {
     json,
     writer,
     color,
     links: showsLinks(env),
     now: deps.now(),
     signal: deps.signal,
+    mayEndAfter: command.mayEndAfter,
     page: context.page,
+  });
+  await shown.catch((error: unknown) => {
+    if (isStream(data) || !(error instanceof OutputClosedError)) throw error;
   });
   if (isStream(data)) deps.signal.throwIfAborted();
   return command.exitCode && !isStream(data) ? command.exitCode(data) : exitCodes.ok;

@@ -141,7 +141,7 @@ function takesNext(flag: Flag<unknown>, next: string | undefined): boolean {
 }
 
 /** Separates flags, their values, arguments and the words after `--`. */
-function scan(words: readonly string[], table: FlagTable, path: string): Scanned {
+function scan(words: readonly string[], table: FlagTable, { path, args }: Pick<ParseSpec, "path" | "args">): Scanned {
   const flags: Given[] = [];
   const positionals: string[] = [];
   for (let i = 0; i < words.length; i++) {
@@ -152,7 +152,7 @@ function scan(words: readonly string[], table: FlagTable, path: string): Scanned
       continue;
     }
     const parts = splitWord(word, table);
-    if (!parts) throw unknownFlag(word, table, path);
+    if (!parts) throw unknownFlag(word, table, path, args);
     for (const { entry, typed, text } of parts) {
       if (text !== undefined) flags.push({ entry, typed, text });
       else if (takesNext(entry.flag, words[i + 1]) && entry === parts.at(-1)?.entry)
@@ -170,7 +170,7 @@ function missingValue(typed: string, flag: Flag<unknown>, next: string | undefin
 }
 
 /** The error for a flag that a command does not have. */
-export function unknownFlag(word: string, table: FlagTable, path: string): UsageError {
+function unknownFlag(word: string, table: FlagTable, path: string, args: ArgSpecs = {}): UsageError {
   const typed = normalizeFlag(word.split("=")[0] as string);
   const forms = [...table].filter(([, entry]) => !entry.flag.hidden).map(([name]) => name);
   const where = path === "" ? "" : ` for 'svc ${path}'`;
@@ -180,8 +180,35 @@ export function unknownFlag(word: string, table: FlagTable, path: string): Usage
     return new UsageError(`unknown flag ${quoted(typed)}${where}; to turn it off write ${positive}=false`, { hint });
   }
   const longOne = typed.startsWith("--") ? [] : forms.filter((name) => name === `-${typed}`);
-  const close = longOne[0] ? `did you mean '${longOne[0]}'?` : didYouMean(typed, forms);
+  const [argument] = Object.entries(args).filter(([name]) => flagName(name) === typed);
+  const close = longOne[0]
+    ? `did you mean '${longOne[0]}'?`
+    : argument
+      ? `it is an argument, which stands without a flag: ${argument[1].meaning}`
+      : didYouMean(typed, forms) || meantBy(typed, table);
   return new UsageError(`unknown flag ${quoted(typed)}${where}${close && `; ${close}`}`, { hint });
+}
+
+/** Most flags that a name may mean. */
+const MOST_MEANT = 3;
+
+/**
+ * The flags of a command whose meaning has all words of an unknown flag, with what they take. Empty
+ * when there are none, or too many to mean one.
+ */
+function meantBy(typed: string, table: FlagTable): string {
+  const wanted = wordsOf(typed);
+  const flags = [...new Set(table.values())].filter(({ flag, key, local }) => {
+    const known = wordsOf(`${flagName(key)} ${flag.meaning}`);
+    return local && !flag.hidden && wanted.length > 0 && wanted.every((word) => known.includes(word));
+  });
+  if (flags.length > MOST_MEANT) return "";
+  return flags.map(({ flag, key }) => `${flagName(key)} takes the ${flag.meaning}`).join("; ");
+}
+
+/** The words of a text or of a flag, in lower case; plural and singular are one. */
+function wordsOf(text: string): string[] {
+  return (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).map((word) => word.replace(/s$/, ""));
 }
 
 /**
@@ -193,9 +220,9 @@ export function parse(
   words: { readonly before: readonly string[]; readonly after: readonly string[] },
   base: { readonly now: number; readonly cwd: string; readonly homeDir: string },
 ): Parsed {
-  const early = scan(words.before, flagTable(), "");
+  const early = scan(words.before, flagTable(), { path: "" });
   const table = flagTable(spec.flags);
-  const scanned = scan(words.after, table, spec.path);
+  const scanned = scan(words.after, table, spec);
   const flags = [...early.flags.map((given) => relocate(given, table)), ...scanned.flags];
 
   const dirText = flags.filter(({ entry }) => entry.global === "dir").at(-1)?.text;

@@ -72,6 +72,7 @@ export default defineCommand({
     if (input.watch) return eventsOf(context, input);
     return context.flags.json ? lastOf(eventsOf(context, input)) : eventsOf(context, input);
   },
+  mayEndAfter: ({ kind }) => kind === "deployed",
   view: textView(asText, asJson),
 });
 

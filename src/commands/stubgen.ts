@@ -92,19 +92,24 @@ async function* whileWatched(context: Context, root: string | undefined, force: 
   const { machine, progress, signal } = context;
   const project = await openProject(context, root);
   const changes = createWakeup(signal);
+  const ended = new AbortController();
   machine.watch(project.root, (paths) => paths.some((file) => /\.py$|svc\.ya?ml$|ignore$/.test(file)) && changes.wake(), {
-    signal,
+    signal: AbortSignal.any([signal, ended.signal]),
     debounceMs: 100,
   });
-  for (let first = true; ; first = false) {
-    try {
-      const written = await writeStubs(context, project.root, force);
-      if (first || written.written.length + written.removed.length > 0) yield written;
-      if (first) progress.note(`Watching ${project.root} for changes; Ctrl-C stops.`);
-    } catch (error) {
-      if (first || !(error instanceof CliError) || signal.aborted) throw error;
-      progress.warn(error.message);
+  try {
+    for (let first = true; ; first = false) {
+      try {
+        const written = await writeStubs(context, project.root, force);
+        if (first || written.written.length + written.removed.length > 0) yield written;
+        if (first) progress.note(`Watching ${project.root} for changes; Ctrl-C stops.`);
+      } catch (error) {
+        if (first || !(error instanceof CliError) || signal.aborted) throw error;
+        progress.warn(error.message);
+      }
+      await changes.next();
     }
-    await changes.next();
+  } finally {
+    ended.abort();
   }
 }

@@ -16,24 +16,29 @@ export async function* deployOnChange(context: Context, options: DeployOptions):
   const { progress, signal } = context;
   const { root } = await context.project();
   const changes = createWakeup(signal);
-  context.machine.watch(root, () => changes.wake(), { signal, debounceMs: DEBOUNCE_MS });
+  const ended = new AbortController();
+  context.machine.watch(root, () => changes.wake(), { signal: AbortSignal.any([signal, ended.signal]), debounceMs: DEBOUNCE_MS });
   let deployed = "";
   let current = options;
-  for (;;) {
-    const project = await loadProject(root, context.surroundings).catch((error) => reportError(context, error));
-    const fingerprint = project ? (await project.bundle().catch(() => undefined))?.sha256 : undefined;
-    if (project && fingerprint !== deployed) {
-      deployed = fingerprint ?? "";
-      try {
-        yield* deploy({ ...context, project: async () => project }, { ...current, await: true });
-        current = { ...current, force: true };
-      } catch (error) {
-        if (!(error instanceof CliError) || error.code === "aborted" || error.exitCode === 4 || signal.aborted) throw error;
-        reportError(context, error);
+  try {
+    for (;;) {
+      const project = await loadProject(root, context.surroundings).catch((error) => reportError(context, error));
+      const fingerprint = project ? (await project.bundle().catch(() => undefined))?.sha256 : undefined;
+      if (project && fingerprint !== deployed) {
+        deployed = fingerprint ?? "";
+        try {
+          yield* deploy({ ...context, project: async () => project }, { ...current, await: true });
+          current = { ...current, force: true };
+        } catch (error) {
+          if (!(error instanceof CliError) || error.code === "aborted" || error.exitCode === 4 || signal.aborted) throw error;
+          reportError(context, error);
+        }
+        progress.note(`Watching ${root} for changes; Ctrl-C stops.`);
       }
-      progress.note(`Watching ${root} for changes; Ctrl-C stops.`);
+      await changes.next();
     }
-    await changes.next();
+  } finally {
+    ended.abort();
   }
 }
 

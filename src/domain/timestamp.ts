@@ -92,18 +92,26 @@ function isPlainUtc(text: string): boolean {
 }
 
 /**
- * Epoch milliseconds of an instant as a flag takes it: ISO 8601, a date, `now`, or relative to now
- * (`24h`, `-24h`, `24h ago`). Undefined for other text. With `requireZone` a time without zone and
- * the relative forms are refused.
+ * Epoch milliseconds, with microseconds as their fraction, of an instant as a flag takes it: ISO
+ * 8601, a date, `now`, or relative to now (`24h`, `-24h`, `24h ago`). Undefined for other text.
+ * With `requireZone` a time without zone and the relative forms are refused.
  */
 export function parseTimestamp(text: string, options: { now: number; requireZone?: boolean }): number | undefined {
   const source = text.trim();
   const instant = parseInstant(source);
-  if (instant) return options.requireZone && !instant.zoned ? undefined : Number(wholeMillis(instant.micros));
+  if (instant) return options.requireZone && !instant.zoned ? undefined : millisOf(instant.micros);
   if (options.requireZone) return undefined;
   if (source === "now") return options.now;
   const ago = parseDuration(source.replace(/^-/, "").replace(/\s*ago$/, ""));
   return ago === undefined || ago === Number.POSITIVE_INFINITY ? undefined : options.now - ago;
+}
+
+/**
+ * Milliseconds of microseconds; whole ones, rounded down, where a number has no room for more.
+ */
+function millisOf(micros: bigint): number {
+  const number = Number(micros);
+  return Number.isSafeInteger(number) ? number / 1000 : Number(wholeMillis(micros));
 }
 
 /** Milliseconds of microseconds, rounded down. */

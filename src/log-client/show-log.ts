@@ -3,6 +3,7 @@
 import type { LoggedRequest, LogLine, SearchLogsRequest } from "../../gen/svc/v1/log_pb.ts";
 import type { Context } from "../context/context.ts";
 import { formatDuration } from "../domain/duration.ts";
+import { attributesText } from "../domain/log-attributes.ts";
 import { LINE_FIELDS, REQUEST_FIELDS } from "../domain/logs.ts";
 import { durationToMs, timestampToMicros } from "../domain/proto-time.ts";
 import { formatMicros } from "../domain/timestamp.ts";
@@ -90,7 +91,14 @@ function viewedLine({ attributes, component, level, message, time, ...line }: Lo
     ["logger", line.logger],
   ];
   const named = Object.entries(attributes).map(([name, value]) => [`attributes.${name}`, value] as const);
-  return { time: at, level, source: component, text: message, fields: [...ids.filter(([, value]) => value !== ""), ...named] };
+  return {
+    time: at,
+    level,
+    source: component,
+    text: message,
+    more: attributesText(attributes),
+    fields: [...ids.filter(([, value]) => value !== ""), ...named],
+  };
 }
 
 function viewedRequest({ bytes, clientId, duration, method, path, responseCode, time, traceId }: LoggedRequest): ViewedRecord {

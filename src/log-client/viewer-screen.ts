@@ -15,7 +15,7 @@ const COLOURS: Readonly<Record<string, string>> = { fatal: "\u001b[31m", error: 
 const WIDE = 100;
 /** Columns from which level and source are shown, and columns of the source. */
 const NARROW = 50;
-const SOURCE = 10;
+const SOURCE = 12;
 
 /** How the screen looks. */
 export interface Looks {
@@ -47,12 +47,12 @@ function body(viewer: Viewer, paint: Paint): string[] {
   return Array.from({ length: height }, (_, nth) => rows[nth] ?? "");
 }
 
-function recordRow({ time, level, source, text }: ViewedRecord, isChosen: boolean, width: number, paint: Paint): string {
+function recordRow({ time, level, more = "", source, text }: ViewedRecord, isChosen: boolean, width: number, paint: Paint): string {
   const at = width >= WIDE ? time.slice(0, 23) : time.slice(11, 19);
   const name = width >= NARROW ? ` ${(level === "warning" ? "WARN" : level.toUpperCase()).padEnd(5)}` : "";
   const where = width >= NARROW ? ` ${padded(truncate(escapeControls(source), SOURCE), SOURCE)}` : "";
   const rest = width - 2 - at.length - name.length - displayWidth(where) - 1;
-  const said = truncate(escapeControls(text.replaceAll("\n", " ")), Math.max(0, rest));
+  const said = truncate(escapeControls(`${text.replaceAll("\n", " ")} ${more}`.trimEnd()), Math.max(0, rest));
   if (isChosen) return paint(BOLD, `> ${at}${name}${where} ${said}`);
   return `  ${paint(DIM, at)}${paint(COLOURS[level] ?? DIM, name)}${where} ${said}`;
 }
@@ -63,9 +63,11 @@ function foot(viewer: Viewer, paint: Paint): string[] {
     const said = problem ? `column ${problem.columnIn(typing)}: ${problem.message}` : "Enter searches, Esc leaves it as it was";
     return [typedRows(viewer, typing).caret, paint(problem ? (COLOURS.error ?? "") : DIM, truncate(said, width))];
   }
-  const place = records.length === 0 ? "no lines" : `${chosen + 1}/${records.length}${older === "" ? "" : "+"}`;
+  const place =
+    records.length === 0 ? (older === undefined ? "reading" : "no lines") : `${chosen + 1}/${records.length}${older === "" ? "" : "+"}`;
   const state = [place, ...(following ? ["following"] : []), ...(message === "" ? [] : [message])].join("  ");
-  const keys = opened === undefined ? "/ search  Enter open  f follow  q quit" : "Enter or Esc close  arrows scroll";
+  const follow = following === undefined ? "" : `  f ${following ? "stop following" : "follow"}`;
+  const keys = opened === undefined ? `/ search  Enter open${follow}  q quit` : "Enter or Esc close  arrows scroll";
   return [paint(DIM, truncate(state, width)), paint(INVERSE, padded(truncate(` ${keys}`, width), width))];
 }
 

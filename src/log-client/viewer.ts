@@ -16,6 +16,8 @@ export interface ViewedRecord {
   /** Where it comes from, in few letters. */
   readonly source: string;
   readonly text: string;
+  /** What stands behind the text in its row. */
+  readonly more?: string;
   /** All that is known of it, by name. */
   readonly fields: readonly (readonly [name: string, value: string])[];
 }

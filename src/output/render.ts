@@ -5,13 +5,14 @@
 
 import type { ColorChoice } from "../context/flags.ts";
 import type { Io } from "../context/io.ts";
+import { OutputClosedError } from "../errors/cli-error.ts";
 import { type JsonWriter, plainJson } from "./json-writer.ts";
 import { createStyle } from "./style.ts";
 import { TableLayout } from "./table.ts";
 import type { BytesView, Style, TableView, TextView, View } from "./view.ts";
 
-/** Options of rendering. */
-export interface RenderOptions {
+/** Options of rendering items of type `Data`. */
+export interface RenderOptions<Data = never> {
   readonly json: boolean;
   /** How JSON is written; default whole. */
   readonly writer?: JsonWriter;
@@ -22,6 +23,11 @@ export interface RenderOptions {
   readonly now?: number;
   /** Stops a stream between two items. */
   readonly signal?: AbortSignal;
+  /**
+   * Whether a stream may end behind an item because nobody reads stdout any more; up to there it
+   * goes on unseen. Default: behind any.
+   */
+  readonly mayEndAfter?: (item: Data) => boolean;
   /**
    * Shows a text in a pager. Resolves with false, showing nothing, when there is no terminal or the
    * user wants no pager.
@@ -42,7 +48,7 @@ export async function render<Data>(
   data: Data | AsyncIterable<Data>,
   view: View<Data>,
   io: Pick<Io, "writeOut" | "writeErr" | "stdoutIsTTY" | "width" | "height">,
-  options: RenderOptions,
+  options: RenderOptions<Data>,
 ): Promise<void> {
   const chosenFor = (item: Data) => (view.kind === "choice" ? view.of(item) : view);
   const whole = isStream(data) ? undefined : chosenFor(data);
@@ -52,11 +58,7 @@ export async function render<Data>(
   if (options.json) {
     const writer = options.writer ?? plainJson;
     if (!isStream(data)) return io.writeOut(await writer.document(await toJson(data as Data)));
-    for await (const item of data as AsyncIterable<Data>) {
-      await io.writeOut(await writer.line(await toJson(item)));
-      options.signal?.throwIfAborted();
-    }
-    return;
+    return showEach(data as AsyncIterable<Data>, async (item) => io.writeOut(await writer.line(await toJson(item))), options);
   }
   const isTTY = io.stdoutIsTTY;
   const style = await createStyle({
@@ -83,9 +85,27 @@ export async function render<Data>(
     if (lines < io.height || !(await options.page(text))) await io.writeOut(text);
     return;
   }
-  for await (const item of data as AsyncIterable<Data>) {
-    await show(item);
-    options.signal?.throwIfAborted();
+  return showEach(data as AsyncIterable<Data>, show, options);
+}
+
+/**
+ * Shows the items of a stream as they come. Rejects with OutputClosedError behind the item after
+ * which it ended because nobody reads; a stream that went on to its end resolves.
+ */
+async function showEach<Data>(
+  items: AsyncIterable<Data>,
+  show: (item: Data) => Promise<void>,
+  { mayEndAfter = () => true, signal }: Pick<RenderOptions<Data>, "mayEndAfter" | "signal">,
+): Promise<void> {
+  let closed: OutputClosedError | undefined;
+  for await (const item of items) {
+    if (!closed)
+      await show(item).catch((error: unknown) => {
+        if (!(error instanceof OutputClosedError)) throw error;
+        closed = error;
+      });
+    if (closed && mayEndAfter(item)) throw closed;
+    signal?.throwIfAborted();
   }
 }
 

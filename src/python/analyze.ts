@@ -12,6 +12,7 @@ import { checkGraphExpressions } from "../domain/expressions/check.ts";
 import { finding, isError, mergeFindings } from "../domain/finding.ts";
 import { GraphEncoder } from "../domain/graph-bytes.ts";
 import { checkGraph } from "../domain/graph-rules.ts";
+import { settleStaleness } from "../domain/resolver-staleness.ts";
 import { IMPORT_UNFINISHED } from "../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../domain/source-file.ts";
 import { linkSqlFiles } from "../domain/sql/link.ts";
@@ -71,7 +72,9 @@ export async function analyzeProject(options: AnalyzeOptions, analyzer: Analyzer
   graph.resolvers = stated.resolvers;
   const linked = linkSqlFiles(sqlFiles, graph);
   graph.resolvers = [...graph.resolvers, ...linked.resolvers].sort((a, b) => (a.fqn < b.fqn ? -1 : 1));
-  graph.diagnostics = mergeFindings(graph.diagnostics, stated.diagnostics, linked.diagnostics);
+  const settled = settleStaleness(graph);
+  graph.featureSets = settled.featureSets;
+  graph.diagnostics = mergeFindings(graph.diagnostics, stated.diagnostics, linked.diagnostics, settled.diagnostics);
   if (!graph.diagnostics.some(isError))
     graph.diagnostics = mergeFindings(graph.diagnostics, checkGraphExpressions(graph), checkGraph(graph));
   return { graph, encoder, effects };

@@ -20,8 +20,8 @@ export function argumentsOfTexts(texts: readonly string[]): TaskArgumentsJson {
 }
 
 /**
- * The arguments of a file of JSON lines, one task a line: an object of arguments by name, or
- * `{"args": [...], "kwargs": {...}}`. Throws CliError that names the line.
+ * The arguments of a file of JSON lines, one task a line: a list of positional arguments, an object
+ * of arguments by name, or `{"args": [...], "kwargs": {...}}`. Throws CliError that names the line.
  * @param file name of the file, for messages
  */
 export function argumentsOfLines(text: string, file: string): TaskArgumentsJson[] {
@@ -31,7 +31,7 @@ export function argumentsOfLines(text: string, file: string): TaskArgumentsJson[
     const wrong = (what: string): CliError =>
       new CliError(`${file}, line ${at + 1}: ${what}`, {
         code: "invalid_argument",
-        hint: 'Each line is one task: {"name": "value"}, or {"args": ["value"], "kwargs": {"name": "value"}}.',
+        hint: 'Each line is one task: ["value"], {"name": "value"}, or {"args": ["value"], "kwargs": {"name": "value"}}.',
       });
     let value: Json;
     try {
@@ -39,13 +39,19 @@ export function argumentsOfLines(text: string, file: string): TaskArgumentsJson[
     } catch (error) {
       throw wrong(`no JSON: ${error instanceof Error ? error.message : error}`);
     }
-    if (!isJsonObject(value)) throw wrong("no object");
-    const isSplit = Object.keys(value).length > 0 && Object.keys(value).every((name) => name === "args" || name === "kwargs");
-    const { args = [], kwargs = {} } = isSplit ? value : { kwargs: value };
+    if (!isJsonObject(value) && !Array.isArray(value)) throw wrong("neither a list nor an object");
+    const { args = [], kwargs = {} } = bothKinds(value);
     if (!Array.isArray(args)) throw wrong("`args` is no list");
     if (!isJsonObject(kwargs)) throw wrong("`kwargs` is no object");
     tasks.push({ argsJson: JSON.stringify(args), kwargsJson: JSON.stringify(kwargs) });
   }
   if (tasks.length === 0) throw new CliError(`${file} has no line, and each line is a task`, { code: "invalid_argument" });
   return tasks;
+}
+
+/** Positional arguments, and those with names, of a list or an object of either or both. */
+function bothKinds(value: Json[] | { readonly [name: string]: Json }): { readonly args?: Json; readonly kwargs?: Json } {
+  if (Array.isArray(value)) return { args: value };
+  const names = Object.keys(value);
+  return names.length > 0 && names.every((name) => name === "args" || name === "kwargs") ? value : { kwargs: value };
 }

@@ -1,6 +1,8 @@
 /** Metrics of the server that the compiled binary started: over a restart, and on a terminal. */
 
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
 import { eventually } from "../harness/eventually.ts";
 import { isAlive } from "../harness/is-alive.ts";
 import { Sandbox } from "../harness/sandbox.ts";
@@ -71,3 +73,26 @@ test("a server that is stopped before it wrote anything ends with all of its thr
   expect(pid).toBeGreaterThan(1);
   await eventually(() => !isAlive(pid), "the process has ended");
 }, 300_000);
+
+test("a resolver's slowest calls outlive a server that is killed, once their minute was written", async () => {
+  type Shown = { readonly slowest_calls: readonly { readonly trace_id: string; readonly value: number }[] };
+  const shown = async () => (await sandbox.json<Shown>(["resolvers", "show", "double"], { cwd: project })).slowest_calls;
+  await sandbox.json(["query", "--in", "user.id=2", "--out", "user.double", "--trace"], { cwd: project });
+  const [before] = await shown();
+  expect(before?.trace_id).toMatch(/^[0-9a-f]{32}$/);
+  await eventually(() => keptTraces().includes(before?.trace_id ?? ""), "the trace is written");
+  await sandbox.killServer();
+  await sandbox.startServer();
+  expect((await shown())[0]).toEqual(before);
+  const { stdout } = await sandbox.svc(["resolvers", "show", "double"], { cwd: project });
+  expect(stdout).toMatch(new RegExp(`Slowest calls\\n.* trace ${before?.trace_id}\\n`));
+}, 300_000);
+
+/** Traces that are in the file of metrics. */
+function keptTraces(): string[] {
+  using file = new Database(join(sandbox.home, ".svc/data/metrics.db"), { readonly: true });
+  return file
+    .query<{ id: string }, []>("select trace_id as id from exemplar")
+    .all()
+    .map(({ id }) => id);
+}

@@ -218,6 +218,37 @@ describe("refusals name the flag, what was wanted and what was given", () => {
     expect(exitCode).toBe(2);
   });
 
+  test("an unknown flag leads to the flags and arguments that mean it, to no others, and to none of too many", () => {
+    const naming: ParseSpec = {
+      path: "notebook exec",
+      args: { code: arg("Python code") },
+      flags: {
+        id: text("id of the notebook"),
+        name: text("title of the notebook"),
+        old: text("notebook of old", { hidden: true }),
+        maxRows: int("most rows of a page"),
+      },
+    };
+    const said = (word: string, over = naming) => {
+      try {
+        parse(over, { before: [], after: [word, "x"] }, BASE);
+      } catch (error) {
+        return (error as Error).message;
+      }
+      return "";
+    };
+    expect(said("--notebook")).toBe(
+      "unknown flag '--notebook' for 'svc notebook exec'; --id takes the id of the notebook; --name takes the title of the notebook",
+    );
+    expect(said("--notebook-title")).toEndWith("; --name takes the title of the notebook");
+    expect(said("--pages")).toEndWith("; --max-rows takes the most rows of a page");
+    expect(said("--code")).toEndWith("; it is an argument, which stands without a flag: Python code");
+    expect(said("--nam")).toEndWith("; did you mean '--name'?");
+    expect(said("--kernel")).toBe("unknown flag '--kernel' for 'svc notebook exec'");
+    const many = Object.fromEntries(["one", "two", "three", "four"].map((key) => [key, text("a notebook")]));
+    expect(said("--notebook", { path: "x", flags: many })).toBe("unknown flag '--notebook' for 'svc x'");
+  });
+
   test("secrets are warned of once for each flag, and never repeated", () => {
     const spec: ParseSpec = { path: "x", flags: { key: text("key", { aliases: ["-k"], secret: "a prompt" }), name: text("name") } };
     const warnings = (after: readonly string[], before: readonly string[] = []) => parse(spec, { before, after }, BASE).warnings;

@@ -208,4 +208,8 @@ test("links are told one a line, or all as one document, and lead to the files",
   };
   expect(links).toMatchObject([{ name: "d.bin", bytes: 1 }, { name: "e.bin" }]);
   expect((await svc("stream-links", ["rev_none"])).stderr).toContain("There is no dataset or revision 'rev_none'");
+  for (const verb of ["stream-links", "download"])
+    expect((await svc(verb, ["links"])).stderr).toContain(
+      `'links' is a dataset, and one of its revisions is wanted.\nIts newest is ${revision.id}; \`svc dataset get links\` shows all.`,
+    );
 });

@@ -85,6 +85,10 @@ describe("svc notebook exec", () => {
   test("wants one notebook, which there is", async () => {
     expect((await svc("exec", "1", "--id", "a", "--name", "b")).stderr).toContain("a notebook is named once");
     expect((await svc("exec", "1", "--name", "None")).stderr).toContain("There is no notebook 'None' in this environment.");
+    const named = await svc("exec", "1", "--notebook", "Look");
+    expect(named.stderr).toContain("There is no notebook 'Look' in this environment.");
+    expect(named.stderr).toContain("A notebook has this title: `--name` takes titles.");
+    expect((await svc("exec", "1", "--notebook", "None")).stderr).toContain("`svc notebook list` shows what there is.");
     expect((await svc("get", "a", "--name", "b")).stderr).toContain("a notebook is named once");
     expect((await svc("create", "--title", "a", "--name", "b")).exitCode).toBe(2);
   }, 300_000);

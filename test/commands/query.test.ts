@@ -178,6 +178,7 @@ describe("inputs", () => {
   test("--now answers as of an instant", async () => {
     const asked = ["--in", "note.id=b", "--out", "note.when", "--staleness", "note.when=0s"];
     expect(values(await ask([...asked, "--now", "2024-05-01T14:00:00+02:00"]))).toEqual({ "note.when": "2024-05-01T12:00:00.000000Z" });
+    expect(values(await ask([...asked, "--now", "2024-05-01T12:00:00.123456Z"]))).toEqual({ "note.when": "2024-05-01T12:00:00.123456Z" });
     expect((await run([...asked, "--now", "2024-05-01T14:00:00"])).exitCode).toBe(2);
   });
 });

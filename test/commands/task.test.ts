@@ -28,7 +28,7 @@ interface Task {
   readonly branch: string;
 }
 
-const WORK = `import sys, time
+const WORK = `import ctypes, sys, time
 
 def greet(name: str, times: str = "1"):
     for _ in range(int(times)):
@@ -40,6 +40,9 @@ def add(a: int, b: int = 0):
 
 def fails():
     raise ValueError("not today")
+
+def crashes():
+    ctypes.string_at(0)
 
 def waits():
     time.sleep(600)
@@ -78,6 +81,14 @@ describe("svc task run --watch", () => {
     expect(stderr).toMatch(/^Error: Task st-\w+ failed: ValueError: not today \(scripts\/work\.py:12\)\n/);
     expect(stdout).toContain("raise ValueError");
     expect(stdout).not.toContain("failed");
+  }, 300_000);
+
+  test("tells of a crash in lines", async () => {
+    const { exitCode, stderr } = await svc("task/run", "scripts/work.py::crashes", "--watch");
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^Error: Task st-\w+ failed: the task was killed by SIGSEGV at scripts\/work\.py:\d+ in crashes\nFatal Python error: Segmentation fault\n`svc task rerun/,
+    );
   }, 300_000);
 
   test("is one document with --json", async () => {

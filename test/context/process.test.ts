@@ -16,14 +16,17 @@ let program: string;
 const PROGRAM = `
 import { main } from ${JSON.stringify(join(SRC, "cli/run.ts"))};
 import { defineCommand } from ${JSON.stringify(join(SRC, "cli/command.ts"))};
-import { int, text } from ${JSON.stringify(join(SRC, "cli/flag.ts"))};
+import { bool, int, text } from ${JSON.stringify(join(SRC, "cli/flag.ts"))};
+import { CliError } from ${JSON.stringify(join(SRC, "errors/cli-error.ts"))};
 import { systemDeps } from ${JSON.stringify(join(SRC, "context/system.ts"))};
 import { tableView, textView } from ${JSON.stringify(join(SRC, "output/view.ts"))};
 const plain = textView((data) => String(data));
-const command = (run, flags = {}, view = plain) => ({ summary: "Do", load: async () => ({ default: defineCommand({ summary: "Do", examples: [], flags, run, view }) }) });
+const command = (run, flags = {}, view = plain, more = {}) => ({ summary: "Do", load: async () => ({ default: defineCommand({ summary: "Do", examples: [], flags, run, view, ...more }) }) });
 const tree = {
   big: command(async (context, { bytes }) => "x".repeat(bytes - 1), { bytes: int("size", { default: 1_000_000 }) }),
   silent: command(async () => ""),
+  works: command(async function* (context, { fails }) { yield "a plan"; yield "a step"; await context.clock.sleep(1); context.io.writeErr("done\\n"); if (fails) throw new CliError("it failed"); yield "the end"; yield "more"; }, { fails: bool("fail") }, plain, { mayEndAfter: (item) => item === "the end" }),
+  wrong: command(async () => "x\\n".repeat(1_000_000), {}, plain, { exitCode: () => 3 }),
   drip: command(async function* (context) { for (let i = 0; ; i++) { yield "line " + i; await context.clock.sleep(1, context.signal); } }),
   hang: command(async (context) => { context.io.writeErr("hanging\\n"); await new Promise((_, reject) => context.signal.addEventListener("abort", () => reject(context.signal.reason))); }),
   deaf: command(async (context) => { context.io.writeErr("deaf\\n"); await new Promise((resolve) => setTimeout(resolve, 60_000)); }),
@@ -80,6 +83,16 @@ describe("stdout", () => {
   test("a reader that goes away ends a stream quietly", () => {
     const { exitCode, stdout, stderr } = shell('svc drip | head -1; exit "${PIPESTATUS[0]}"');
     expect([exitCode, stdout, stderr]).toEqual([0, "line 0\n", ""]);
+  });
+
+  test("a stream that changes something goes on without a reader to where its work is whole, and its failure is told", () => {
+    const unread = (command: string) => shell(`{ sleep 0.1; ${command}; } | true; exit "\${PIPESTATUS[0]}"`);
+    expect(unread("svc works")).toEqual({ exitCode: 0, stdout: "", stderr: "done\n" });
+    expect(unread("svc works --fails")).toEqual({ exitCode: 1, stdout: "", stderr: "done\nError: it failed\n" });
+  });
+
+  test("an outcome is the exit code, read to its end or not", () => {
+    expect(shell('svc wrong | head -1; exit "${PIPESTATUS[0]}"')).toEqual({ exitCode: 3, stdout: "x\n", stderr: "" });
   });
 
   test("a closed stdout is an error, unless there is nothing to say", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { msToTimestamp, timestampToMicros } from "../../src/domain/proto-time.ts";
 import {
   canonicalInstant,
   formatInstant,
@@ -98,10 +99,21 @@ describe("parseTimestamp", () => {
   test("absolute and relative", () => {
     const read = (text: string) => parseTimestamp(text, { now });
     expect(read("2024-05-01T12:00:00.5Z")).toBe(now + 500);
-    expect(read("1969-12-31T23:59:59.9999Z")).toBe(-1);
+    expect(read("1969-12-31T23:59:59.9999Z")).toBe(-0.1);
     expect(read("now")).toBe(now);
     for (const text of ["24h", "-24h", "24h ago", " 1d "]) expect(read(text)).toBe(now - 86_400_000);
     for (const text of ["", "ago", "soon", "infinity", "--24h"]) expect(read(text)).toBeUndefined();
+  });
+
+  test("microseconds come through to the wire", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4_102_444_800_000_000 }), (micros) => {
+        const ms = parseTimestamp(formatMicros(micros), { now });
+        expect(timestampToMicros(msToTimestamp(ms ?? Number.NaN))).toBe(BigInt(micros));
+      }),
+      seeded(500),
+    );
+    expect(parseTimestamp("9999-12-31T23:59:59.999999Z", { now })).toBe(253_402_300_799_999);
   });
 
   test("a zone can be demanded", () => {

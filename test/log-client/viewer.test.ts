@@ -122,6 +122,23 @@ describe("the view of a log", () => {
     expect([viewer.message, wish]).toEqual(["these records are not followed", undefined]);
   });
 
+  test("the last row offers to follow, to stop, or neither", () => {
+    const keysRow = (viewer: Viewer) => shown(viewer).at(-1)?.trim();
+    expect(keysRow(filled())).toBe("/ search  Enter open  f follow  q quit");
+    expect(keysRow({ ...filled(), following: true })).toBe("/ search  Enter open  f stop following  q quit");
+    expect(keysRow({ ...filled(), following: undefined })).toBe("/ search  Enter open  q quit");
+  });
+
+  test("what is being read is not said to be nothing", () => {
+    expect(shown(start()).at(-2)).toBe("reading");
+    expect(shown(replace(start(), [], "")).at(-2)).toBe("no lines  nothing found");
+  });
+
+  test("a row has the record's attributes behind its text, and the time of a request in whole", () => {
+    const rows = shown(replace(start(), [record(1, { text: "deployment", more: "status=LIVE", source: "200 120.76ms" })], ""));
+    expect(rows[1]).toEndWith(" 200 120.76ms deployment status=LIVE");
+  });
+
   test("text from records cannot steer the terminal", () => {
     const hostile = record(1, { text: "\u001b[31mred\u0007\u202e", source: "\u009b2J", fields: [["a\u001b]0;x", "\u001b[2J"]] });
     for (const viewer of [replace(start(), [hostile], ""), keys(replace(start(), [hostile], ""), "\r")])

@@ -1291,5 +1291,59 @@ export const EXPECTED_FINDINGS: Readonly<Record<string, readonly ExpectedFinding
       "bad value",
     ],
     ['E146 features.py:101:14 ""', "venv is str '': write a name under `venvs` of svc.yaml, such as 'model-1'", "bad value"],
+    [
+      "E195 features.py:111:14 _.age > 18",
+      "when= is _.age > 18, and '_' is the row of an expression: begin with the class, such as User.id == 1",
+      "no condition",
+    ],
+  ],
+  "197-promises": [
+    [
+      "E197 features.py:40:19 [User.age]",
+      "unique_on compares the rows of a result, and values gives values of one row: return DataFrame[...], or take unique_on out",
+      "no rows",
+    ],
+    [
+      "E198 features.py:40:46 [User.age]",
+      "partitioned_by divides a DataFrame, and values takes none: take DataFrame[...], or take partitioned_by out",
+      "no DataFrame",
+    ],
+    [
+      'E197 features.py:45:19 [User.country, User.age, User.age, User.txns, "age", 5]',
+      "unique_on holds str 'age': write features, such as unique_on=[User.id]",
+      "no feature",
+    ],
+    [
+      'E197 features.py:45:19 [User.country, User.age, User.age, User.txns, "age", 5]',
+      "unique_on holds int 5: write features, such as unique_on=[User.id]",
+      "no feature",
+    ],
+    [
+      "E197 features.py:45:20 User.country",
+      "User.country is no output of everyone, so its rows cannot be told apart by it",
+      "not an output",
+    ],
+    ["E197 features.py:45:34 User.age", "User.age stands twice", "listed twice"],
+    ["E197 features.py:45:54 User.txns", "User.txns is a relation: name a feature that holds a value", "a relation"],
+    ["E197 features.py:50:20 []", "unique_on is empty: write features, such as unique_on=[User.id]", "no feature"],
+    ["E198 features.py:50:39 []", "partitioned_by is empty: write features, such as partitioned_by=[User.id]", "no feature"],
+    [
+      'E198 features.py:55:25 [User.age, User.bank.tier, User.id, User.id, User.txns, "country"]',
+      "partitioned_by holds str 'country': write features, such as partitioned_by=[User.id]",
+      "no feature",
+    ],
+    ["E198 features.py:55:26 User.age", "User.age is no column of the DataFrame that divided takes: add it to the columns", "not a column"],
+    [
+      "E198 features.py:55:36 User.bank.tier",
+      "User.bank.tier belongs to a row that a relation leads to: rows are divided by features of their own",
+      "of another row",
+    ],
+    ["E198 features.py:55:52 User.id", "User.id stands twice", "listed twice"],
+    ["E198 features.py:55:70 User.txns", "User.txns is a relation: name a feature that holds a value", "a relation"],
+    [
+      'E146 features.py:60:24 "soon"',
+      "max_staleness is str 'soon', which is not a duration: write a duration such as '90s', '5m', '1h30m', '7d' or 'infinity'",
+      "bad value",
+    ],
   ],
 };

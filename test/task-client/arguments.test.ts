@@ -13,17 +13,20 @@ test("a name that all objects have is a name as any other", () => {
   expect(argumentsOfTexts(["__proto__=1"]).kwargsJson).toBe('{"__proto__":"1"}');
 });
 
-test("each line of a file is a task: arguments by name, or both kinds", () => {
-  expect(argumentsOfLines('{"n": 1}\r\n\n{"args": [1, "a"], "kwargs": {"k": null}}\n{"args": [2]}\n{}\n', "a.jsonl")).toEqual([
+test("each line of a file is a task: positional arguments, arguments by name, or both kinds", () => {
+  const lines = '{"n": 1}\r\n\n{"args": [1, "a"], "kwargs": {"k": null}}\n{"args": [2]}\n{}\n[3, "b"]\n[]\n';
+  expect(argumentsOfLines(lines, "a.jsonl")).toEqual([
     { argsJson: "[]", kwargsJson: '{"n":1}' },
     { argsJson: '[1,"a"]', kwargsJson: '{"k":null}' },
     { argsJson: "[2]", kwargsJson: "{}" },
+    { argsJson: "[]", kwargsJson: "{}" },
+    { argsJson: '[3,"b"]', kwargsJson: "{}" },
     { argsJson: "[]", kwargsJson: "{}" },
   ]);
 });
 
 test.each([
-  ["[1]", "a.jsonl, line 1: no object"],
+  ["[1]\n1", "a.jsonl, line 2: neither a list nor an object"],
   ['{"n": 1}\n{', "a.jsonl, line 2: no JSON: "],
   ['{"args": 1}', "a.jsonl, line 1: `args` is no list"],
   ['{"kwargs": []}', "a.jsonl, line 1: `kwargs` is no object"],

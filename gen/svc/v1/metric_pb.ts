@@ -238,9 +238,9 @@ export type MetricSeries = Message<"svc.v1.MetricSeries"> & {
   points: MetricPoint[];
 
   /**
-   * Of percentiles and other values of one histogram: the last traced value of each of its buckets,
-   * in the order of time, the latest 20; as far as the node that answers recorded them since its
-   * start.
+   * Of percentiles and other values of one histogram: traced values, in the order of time, the 20
+   * greatest at most. Kept are those of the node that answers, for seven days and no longer than
+   * metrics are: the greatest of each series, hour and power of two.
    *
    * @generated from field: repeated svc.v1.MetricExemplar exemplars = 5;
    */
@@ -290,9 +290,9 @@ export type MetricSeriesJson = {
   points?: MetricPointJson[];
 
   /**
-   * Of percentiles and other values of one histogram: the last traced value of each of its buckets,
-   * in the order of time, the latest 20; as far as the node that answers recorded them since its
-   * start.
+   * Of percentiles and other values of one histogram: traced values, in the order of time, the 20
+   * greatest at most. Kept are those of the node that answers, for seven days and no longer than
+   * metrics are: the greatest of each series, hour and power of two.
    *
    * @generated from field: repeated svc.v1.MetricExemplar exemplars = 5;
    */

@@ -1,6 +1,7 @@
 /** Log lines and counts for people. */
 
 import type { AggregateLogsResponse, LogLine } from "../../../gen/svc/v1/log_pb.ts";
+import { attributesText } from "../../domain/log-attributes.ts";
 import { escapeControls } from "../../domain/name.ts";
 import { durationToMs, timestampToMicros, timestampToMs } from "../../domain/proto-time.ts";
 import { formatMicros, formatTimestamp } from "../../domain/timestamp.ts";
@@ -20,8 +21,8 @@ export function lineText({ time, level, component, message, resolver, attributes
   const at = time ? formatMicros(timestampToMicros(time)).replace(/\d{3}Z$/, "Z") : "";
   const said = visibleLines(message.trimEnd()).replaceAll("\n", "\n    ");
   const from = resolver === "" ? "" : `${style.dim(`${escapeControls(resolver)}:`)} `;
-  const facts = Object.entries(attributes).map(([name, value]) => escapeControls(`${name}=${value}`));
-  const more = facts.length === 0 ? "" : ` ${style.dim(facts.join(" "))}`;
+  const facts = escapeControls(attributesText(attributes));
+  const more = facts === "" ? "" : ` ${style.dim(facts)}`;
   return `${style.dim(at)} ${levelMark(level, style)(level.toUpperCase().padEnd(7))} ${escapeControls(component)} ${from}${said}${more}`;
 }
 

@@ -33,6 +33,7 @@ export default defineCommand({
     if ("cell" in data) requireSuccess(data.cell);
     return 0;
   },
+  mayEndAfter: () => false,
   view: textView(
     (shown: Shown, style) => ("output" in shown ? outputText(shown.output, style) : ""),
     async (shown) => {

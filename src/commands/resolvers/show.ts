@@ -1,5 +1,6 @@
 import type { GetResolverResponse, Resolver, SinkResolver, StreamResolver } from "../../../gen/svc/v1/graph_pb.ts";
 import { OutputShape, ResourceHint } from "../../../gen/svc/v1/graph_pb.ts";
+import type { MetricExemplar } from "../../../gen/svc/v1/metric_pb.ts";
 import type { ResolverRun } from "../../../gen/svc/v1/resolver_run_pb.ts";
 import { defineCommand } from "../../cli/command.ts";
 import { arg, text } from "../../cli/flag.ts";
@@ -8,25 +9,31 @@ import { formatDuration } from "../../domain/duration.ts";
 import { escapeControls, readableName } from "../../domain/name.ts";
 import { durationToMs } from "../../domain/proto-time.ts";
 import { visibleLines } from "../../domain/visible.ts";
+import { metricValueText } from "../../output/metric-value.ts";
 import { timeText } from "../../output/time.ts";
 import { type Style, textView } from "../../output/view.ts";
 import { hoursLine, recentRequests } from "../../query-client/recent-requests.ts";
+import { slowestCalls } from "../../query-client/slowest-calls.ts";
 import { definitionFacts, placeText, sections, sourceLines, usedByLines } from "../definition-view.ts";
 import { inputPaths, RESOLVER_JSON, resolverKind } from "./view.ts";
 
-/** Runs that are shown. */
+/** Runs, and slowest calls, that are shown. */
 const RUNS = 5;
+const SLOWEST = 5;
 
-/** A resolver, its last runs by itself, and its calls in the hours of the last day. */
+/** A resolver, its last runs by itself, and its slowest calls and calls by hour of the last day. */
 interface Shown {
   readonly answer: GetResolverResponse;
   readonly runs: readonly ResolverRun[];
+  readonly slowest: readonly MetricExemplar[];
   readonly calls: readonly (number | undefined)[];
 }
 
 export default defineCommand({
   summary: "Show one resolver: source, inputs, outputs, runs",
-  description: "Runs are those by a schedule or by `svc trigger`, not the calls of queries.",
+  description:
+    "Runs are those by a schedule or by `svc trigger`, not the calls of queries. Slowest calls are those of the last day that were traced, " +
+    "with their traces: `svc query --trace` asks for one, and a share of all queries has one.",
   examples: ["svc resolvers show get_email", "svc resolvers show get_email --json"],
   needs: ["session"],
   args: { resolver: arg("name of the resolver, or its last part") },
@@ -37,15 +44,20 @@ export default defineCommand({
     const answer = await (await api.graph()).getResolver({ resolver: name.trim(), deploymentId });
     const resolver = (answer.resolver ?? answer.sinkResolver ?? answer.streamResolver)?.fqn ?? "";
     const { runs } = !answer.resolver ? { runs: [] } : await (await api.resolverRuns()).listResolverRuns({ resolver, pageSize: RUNS });
-    return { answer, runs, calls: (await asked).get(resolver) ?? [] };
+    const slowest = answer.streamResolver ? [] : await slowestCalls(context, resolver, SLOWEST);
+    return { answer, runs, slowest, calls: (await asked).get(resolver) ?? [] };
   },
   view: textView(
-    ({ answer, calls, runs }: Shown, style) => {
+    ({ answer, calls, runs, slowest }: Shown, style) => {
       const { resolver, sinkResolver, source, streamResolver } = answer;
       const line = hoursLine(calls, style);
       const lastDay = line === "" ? [] : [`Calls by hour  ${line}`];
       if (sinkResolver)
-        return sections(sinkHead(sinkResolver, answer, style), { Source: sourceLines(source, style), "Last day": lastDay }, style);
+        return sections(
+          sinkHead(sinkResolver, answer, style),
+          { Source: sourceLines(source, style), "Last day": lastDay, "Slowest calls": slowest.map(callLine) },
+          style,
+        );
       if (streamResolver) return sections(streamHead(streamResolver, answer, style), { Source: sourceLines(source, style) }, style);
       if (!resolver) return "";
       const head = [
@@ -57,6 +69,9 @@ export default defineCommand({
           Inputs: resolver.inputs.flatMap(inputPaths).map(readableName).join(", "),
           Outputs: resolver.outputs.map(readableName).join(", "),
           When: resolver.whenText,
+          "Unique on": resolver.uniqueOn.map(readableName).join(", "),
+          "Partitioned by": resolver.partitionedBy.map(readableName).join(", "),
+          "Max staleness": resolver.maxStaleness && formatDuration(durationToMs(resolver.maxStaleness)),
           Calls: resolver.resourceHint === ResourceHint.IO ? "beside each other, on threads" : "",
           Venv: resolver.venv,
           Schedule: resolver.schedule,
@@ -77,15 +92,20 @@ export default defineCommand({
           Source: sourceLines(source, style),
           "Used by": usedByLines(answer),
           "Last day": lastDay,
+          "Slowest calls": slowest.map(callLine),
           "Last runs": runs.map(runLine),
         },
         style,
       );
     },
-    async ({ answer, runs }) => {
+    async ({ answer, runs, slowest }) => {
       const { messageJson } = await import("../../contract/message-json.ts");
       const resolver = answer.resolver && messageJson(answer.resolver, RESOLVER_JSON);
-      return { ...messageJson(answer, { resolver: () => resolver }), runs: runs.map((run) => messageJson(run)) };
+      return {
+        ...messageJson(answer, { resolver: () => resolver }),
+        runs: runs.map((run) => messageJson(run)),
+        slowest_calls: slowest.map((call) => messageJson(call)),
+      };
     },
     { long: true },
   ),
@@ -156,6 +176,10 @@ function translationText({ body, translated, untranslated }: Resolver): string {
   if (body.case !== "python") return "";
   if (Object.keys(translated).length > 0) return "yes: its body was understood";
   return untranslated === "" ? "" : `no: ${untranslated}`;
+}
+
+function callLine({ time, traceId, value }: MetricExemplar): string {
+  return escapeControls(`${timeText(time)}  ${metricValueText(value, "seconds").padStart(7)}  trace ${traceId}`);
 }
 
 function runLine({ createdAt, error, failedRows, id, rows, state }: ResolverRun): string {

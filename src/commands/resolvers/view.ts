@@ -54,6 +54,7 @@ const RESOLVER_FIELDS: FieldViews<Resolver> = {
   untranslated: { json: false },
   resourceHint: { json: { key: "resource_hint", value: ({ resourceHint }) => HINTS[resourceHint] } },
   when: { json: false },
+  maxStalenessSpan: { json: false },
   whenText: { json: { key: "when", value: ({ whenText }) => whenText || null } },
 };
 

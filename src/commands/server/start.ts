@@ -144,6 +144,7 @@ export default defineCommand({
   run(context, input): Promise<Started> | AsyncIterable<Started> {
     return input.detach ? startDetached(context, input) : serve(context, input);
   },
+  mayEndAfter: () => false,
   view: textView(
     (started: Started, style) => {
       const lines = [`${style.bold("svc server")} at ${style.cyan(started.url)}`, `  process ${started.pid}, data in ${started.data_dir}`];

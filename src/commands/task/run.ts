@@ -27,7 +27,7 @@ const flags = {
   enableProfiling: bool("sample what the task does, for `svc task profile`", { aliases: ["--profile"] }),
   maxRetries: int("further attempts after one that fails, with growing pauses", { default: 0, aliases: ["--retries"] }),
   arg: list(text("argument: name=value, or a positional one; values stay texts", { placeholder: "<[name=]value>" })),
-  argsFile: path("file of JSON lines, each the arguments of one task", { placeholder: "<file>" }),
+  argsFile: path("file of JSON lines, each the arguments of one task: a list, or an object by name", { placeholder: "<file>" }),
   skipApply: bool("with --branch: run what is live there, do not deploy first"),
   skipValidation: bool("do not look for the target in the deployment's source"),
   venv: text("run with the requirements of this venv of svc.yaml", { placeholder: "<name>" }),
@@ -68,6 +68,7 @@ export default defineCommand({
   run(context, input): AsyncIterable<Shown> | Promise<Shown> {
     return context.flags.json ? lastOf(eventsOf(context, input)) : eventsOf(context, input);
   },
+  mayEndAfter: () => false,
   view: textView(asText, asJson),
 });
 
@@ -114,7 +115,7 @@ async function lastOf(events: AsyncIterable<Shown>): Promise<Shown> {
 }
 
 function notSucceeded(task: Task): CliError {
-  const why = task.error === "" ? "" : `: ${escapeControls(task.error)}`;
+  const why = task.error === "" ? "" : `: ${task.error}`;
   return new CliError(`Task ${task.id} ${task.state === TaskState.CANCELLED ? "was cancelled" : "failed"}${why}`, {
     code: "task_failed",
     hint: `\`svc task rerun ${task.id}\` runs it once more.`,

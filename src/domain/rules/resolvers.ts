@@ -1,4 +1,4 @@
-/** Rules about Python resolvers: 140 to 149, and 195. */
+/** Rules about resolvers: 140 to 149, 195, and 197 to 199. */
 
 import { error, message, rule } from "./rule.ts";
 import { NO_COLUMN, NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./sentences.ts";
@@ -6,6 +6,11 @@ import { NO_COLUMN, NO_SUCH_FEATURE, NO_SUCH_WINDOW } from "./sentences.ts";
 const USER = '@features\nclass User:\n    id: int\n    name: str = ""\n    email: str = ""\n';
 const ORDER = `${USER}\n\n@features\nclass Order:\n    id: int\n    total: float = 0.0\n    risk: float = 0.0\n    user_id: User.id\n    user: User\n`;
 const online = (text: string, head = USER): { "features.py": string } => ({ "features.py": `${head}\n\n@online\n${text}\n` });
+const SQL_USER = `${USER}    total: float = 0.0\n\n\nlite = SQLiteSource(name="lite", path="app.db")\n`;
+const sqlFile = (header: string): { "features.py": string; "get_user.svc.sql": string } => ({
+  "features.py": SQL_USER,
+  "get_user.svc.sql": `-- resolves: User\n-- source: lite\n${header}select id, name, email from users\n`,
+});
 
 export const BAD_INPUT = rule(
   {
@@ -348,11 +353,119 @@ export const BAD_CONDITION = rule(
       "decided at once",
     ),
     noCondition: message("when= is {value}: write a condition such as {owner}.{example} == 1", "no condition"),
+    notOfClass: message(
+      "when= is {value}, and '_' is the row of an expression: begin with the class, such as {owner}.{example} == 1",
+      "no condition",
+    ),
     notOfRow: message("the condition cannot be tested for a row: {error}", "no condition"),
     ofRows: message(
       "when= is tested for the row that a resolver computes: one that returns a DataFrame finds the rows itself; leave out there what does not count",
       "no row yet",
     ),
     otherClass: message("{reference} is no feature of {owner}: the condition is on the row that the resolver computes", "not from {owner}"),
+  },
+);
+
+export const BAD_UNIQUE_ON = rule(
+  {
+    code: 197,
+    id: "bad-unique-on",
+    title: "`unique_on` names no columns that the rows of a resolver have",
+    severity: "error",
+    foundBy: ["text", "analyzer"],
+    means:
+      "`unique_on` lists columns of the rows that a resolver returns, each once: outputs of a Python function that returns a DataFrame, or of a SQL file " +
+      "that may give any number of rows.",
+    why: "Rows cannot be compared by what they do not have.",
+    example: { broken: sqlFile("-- unique_on: [total]\n"), mended: sqlFile("-- unique_on: [email]\n") },
+  },
+  {
+    noFeature: message("{option} holds {value}: write features, such as {option}=[{example}]", "no feature"),
+    nothing: message("{option} is empty: write features, such as {option}=[{example}]", "no feature"),
+    notReturned: message("{feature} is no output of {resolver}, so its rows cannot be told apart by it", "not an output"),
+    ofValues: message(
+      "unique_on compares the rows of a result, and {resolver} gives values of one row: return DataFrame[...], or take unique_on out",
+      "no rows",
+    ),
+    oneRow: message(
+      "`unique_on` compares the rows of a result, and with `count: {count}` there is one at most: take one of them out",
+      "one row",
+    ),
+    relation: message("{feature} is a relation: name a feature that holds a value", "a relation"),
+    twice: message("{feature} stands twice", "listed twice"),
+    unknownColumn: message("`unique_on` names '{column}', which the query does not return; {near}", "not an output"),
+  },
+);
+
+export const BAD_PARTITIONED_BY = rule(
+  {
+    code: 198,
+    id: "bad-partitioned-by",
+    title: "`partitioned_by` names no columns that a resolver is given",
+    severity: "error",
+    foundBy: ["text", "analyzer"],
+    means:
+      "`partitioned_by` lists columns of the DataFrame that a Python function takes, each once and of the row itself. A SQL file is given no rows that " +
+      "could be divided: it takes none.",
+    why: "Which rows belong together has to be known before the resolver is called.",
+    example: { broken: sqlFile("-- partitioned_by: [email]\n"), mended: sqlFile("-- tags: [crm]\n") },
+  },
+  {
+    noFeature: message("{option} holds {value}: write features, such as {option}=[{example}]", "no feature"),
+    nothing: message("{option} is empty: write features, such as {option}=[{example}]", "no feature"),
+    notGiven: message("{feature} is no column of the DataFrame that {resolver} takes: add it to the columns", "not a column"),
+    ofOtherRow: message("{feature} belongs to a row that a relation leads to: rows are divided by features of their own", "of another row"),
+    ofStatement: message(
+      "`partitioned_by` divides the rows that a function is called with, and a statement is called with none: it runs once for each set of values that it binds, or for up to 1,000 keys. For a table with partitions bind the column, such as `where country = ${user.country}`, so that the database reads those alone",
+      "without effect",
+    ),
+    ofValues: message(
+      "partitioned_by divides a DataFrame, and {resolver} takes none: take DataFrame[...], or take partitioned_by out",
+      "no DataFrame",
+    ),
+    relation: message("{feature} is a relation: name a feature that holds a value", "a relation"),
+    twice: message("{feature} stands twice", "listed twice"),
+  },
+);
+
+export const TWO_STALENESSES = rule(
+  {
+    code: 199,
+    id: "two-stalenesses",
+    title: "The `max_staleness` of a resolver cannot be that of its outputs",
+    severity: "error",
+    foundBy: ["text", "graph"],
+    means:
+      "`max_staleness` of a resolver is that of its outputs, as far as feature and class state none. Where one of them, or another resolver of the feature, " +
+      "states another, say it in one place alone. Rows of a has-many relation have that of `has_many(...)`.",
+    why: "A stored value is one value, whichever resolver gave it: it can only be of one age at most.",
+    example: {
+      broken: {
+        ...sqlFile("-- max_staleness: 1d\n"),
+        "get_name.svc.sql": "-- resolves: User\n-- source: lite\n-- tags: [vip]\n-- max_staleness: 1h\nselect id, name from vips\n",
+      },
+      mended: {
+        ...sqlFile("-- max_staleness: 1d\n"),
+        "get_name.svc.sql": "-- resolves: User\n-- source: lite\n-- tags: [vip]\nselect id, name from vips\n",
+      },
+    },
+  },
+  {
+    ofFeature: message(
+      "{resolver} has max_staleness {own}, and {feature}, which it gives, has {other}: leave one of them out",
+      "{own} here, {other} there",
+    ),
+    ofResolver: message(
+      "{resolver} has max_staleness {own} and {rival} has {other}, and both give {feature}: state it once, with the feature",
+      "{own} here, {other} there",
+    ),
+    ofRelation: message(
+      "{resolver} gives rows of {relation}, which are stored by the max_staleness of the relation: write it in has_many(...)",
+      "of a relation",
+    ),
+    ofStar: message(
+      "which features `*` gives is known to the database alone: name the columns, or write max_staleness with the features",
+      "columns not known here",
+    ),
   },
 );

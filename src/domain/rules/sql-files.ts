@@ -62,7 +62,6 @@ export const BAD_HEADER = rule(
   {
     notText: message("the file holds {what}: save it as UTF-8 text", "not text"),
     notYaml: message("the header is not YAML: {problem}", "in this comment"),
-    unsupported: message("header key '{key}' is not supported by this version of svc", "not supported"),
     unknownKey: message("unknown header key '{key}'; {near}", "unknown key"),
     noSuchColumn: message("`fields` names column '{column}', which the query does not return; {near}", "no such column"),
   },

@@ -28,13 +28,33 @@ export const HEADER_KEYS = [
   "total",
   "cron",
   "incremental",
+  "max_staleness",
+  "unique_on",
 ] as const;
 
 /** A key of a header. */
 export type HeaderKey = (typeof HEADER_KEYS)[number];
 
-/** Keys that this version does not support; findings say so rather than that they are unknown. */
-export const UNSUPPORTED_KEYS = ["max_staleness", "unique_on", "partitioned_by"] as const;
+/** What each key says, as Markdown for an editor. */
+export const HEADER_MEANINGS: Readonly<Record<HeaderKey, string>> = {
+  resolves: "The feature class whose features the columns fill: `User`.",
+  source: "The data source that the statement reads: its name, or its kind where there is one of it.",
+  type: "`online`, for queries too, or `offline`, for jobs and history alone.",
+  count: "How many rows there are: `one`, `one_or_none` or `all`.",
+  tags: "What a query must carry for the statement to be considered.",
+  environment: "The environments that it exists in; default: all.",
+  owner: "Who answers for it.",
+  timeout: "The longest run of one statement, such as `2s`.",
+  fields: "Columns that fill a feature of another name: `{town: city}`.",
+  total: "`true` = whoever is not among the rows does not exist.",
+  cron: "When it runs by itself: a duration such as `1d`, or a cron expression in UTC.",
+  incremental: "How runs read only what is new: `{mode: row, incremental_column: updated_at}`.",
+  max_staleness: "How old stored values of its columns may be to serve a query, such as `1d`, for features that say nothing themselves.",
+  unique_on: "Columns of which no two rows have the same values, or the resolver fails: `[id, day]`.",
+};
+
+/** The option of Python resolvers that a statement has no rows for (rule 198). */
+const PARTITIONED_BY = "partitioned_by";
 
 const PROSE = new Set(
   "note notes todo fixme hack see nb warning warn example examples usage author date copyright license http https".split(" "),
@@ -178,20 +198,24 @@ function staysOpen(value: string): boolean {
 }
 
 function isEntry(key: string): boolean {
-  if (knownKey(key) || isUnsupported(key)) return true;
+  if (knownKey(key) || isPartitionedBy(key)) return true;
   if (PROSE.has(key.toLowerCase())) return false;
   return key === key.toLowerCase() || closestNames(key, HEADER_KEYS).some((name) => Math.abs(name.length - key.length) <= 1);
 }
 
-function knownKey(key: string): HeaderKey | undefined {
-  const plain = key.toLowerCase().replaceAll("-", "_");
+/** The key that a word stands for, in any case; undefined = none. */
+export function knownKey(key: string): HeaderKey | undefined {
+  const plain = plainKey(key);
   return HEADER_KEYS.find((known) => known === plain);
 }
 
-/** Whether a key belongs to what this version does not support. */
-export function isUnsupported(key: string): boolean {
-  const plain = key.toLowerCase().replaceAll("-", "_");
-  return UNSUPPORTED_KEYS.some((name) => name === plain);
+/** Whether a key is `partitioned_by`, which Python resolvers alone have. */
+export function isPartitionedBy(key: string): boolean {
+  return plainKey(key) === PARTITIONED_BY;
+}
+
+function plainKey(key: string): string {
+  return key.toLowerCase().replaceAll("-", "_");
 }
 
 function moveNode(node: YamlNode, move: (offset: number) => number): YamlNode {

@@ -7,20 +7,22 @@ import {
   IncrementalMode,
   type Resolver,
   ResolverSchema,
+  RowCount,
   type SqlColumn,
   type SqlParameter,
 } from "../../../gen/svc/v1/graph_pb.ts";
 import { closestNames, didYouMean } from "../closest.ts";
 import type { GraphIndex } from "../graph-index.ts";
 import { LineMap } from "../line-map.ts";
-import { BAD_VALUE } from "../rules/resolvers.ts";
+import { BAD_PARTITIONED_BY, BAD_UNIQUE_ON, BAD_VALUE } from "../rules/resolvers.ts";
 import type { RuleProblem } from "../rules/rule.ts";
 import { BAD_HEADER, INCOMPLETE_INCREMENTAL, MISSING_HEADER_KEY, UNKNOWN_CLASS } from "../rules/sql-files.ts";
 import { sqlResolverFqn } from "../source-file.ts";
 import { scalarText, type YamlNode } from "../yaml-tree.ts";
+import { featureOfColumn } from "./columns.ts";
 import { dialectOf } from "./dialect.ts";
 import { FileReport } from "./file-report.ts";
-import { HEADER_KEYS, type HeaderKey, isUnsupported, readHeader, type SqlHeader } from "./header.ts";
+import { HEADER_KEYS, type HeaderKey, isPartitionedBy, readHeader, type SqlHeader } from "./header.ts";
 import type { Completeness, SqlFile } from "./link-input.ts";
 import { ColumnReader } from "./output-columns.ts";
 import { inputsOf, PlaceholderReader } from "./placeholders.ts";
@@ -71,8 +73,9 @@ export class SqlFileLinker {
     const columns = reader.read(set, this.#entry("fields")?.value);
     if (parameters.every((parameter) => parameter.path === "")) reader.checkKey(set);
     this.#checkIncremental(settings.incremental, parameters, list);
+    const uniqueOn = this.#uniqueOn(settings, set, list, columns);
     const isSound = source !== undefined && !report.hasErrors;
-    const resolver = isSound ? this.#resolver(set, source, settings, list, parameters, columns, nameSpan) : undefined;
+    const resolver = isSound ? this.#resolver(set, source, settings, list, parameters, columns, uniqueOn, nameSpan) : undefined;
     return { resolver, diagnostics: report.findings, nameSpan };
   }
 
@@ -83,13 +86,15 @@ export class SqlFileLinker {
     list: SelectList,
     parameters: SqlParameter[],
     columns: SqlColumn[],
+    uniqueOn: string[],
     span: Span,
   ): Resolver {
     const inputs = inputsOf(parameters, set);
     const sourceEntry = this.#entry("source");
     const given = new Set(inputs.map((input) => (input.kind.case === "feature" ? input.kind.value.path : "")));
     const bodyLine = this.#report.lines.position(this.#header.bodyStart).line;
-    const { kind, tags, environments, owner, timeout, schedule, count, total, incremental } = settings;
+    const stalenessEntry = this.#entry("max_staleness");
+    const { kind, tags, environments, owner, timeout, schedule, count, total, incremental, maxStaleness } = settings;
     return create(ResolverSchema, {
       fqn: sqlResolverFqn(this.file.path),
       kind,
@@ -102,6 +107,8 @@ export class SqlFileLinker {
       timeout,
       schedule,
       span,
+      uniqueOn,
+      ...(maxStaleness && stalenessEntry && { maxStaleness, maxStalenessSpan: this.#spanOf(stalenessEntry.value) }),
       sourceSha256: new Bun.CryptoHasher("sha256").update(this.file.text).digest("hex"),
       body: {
         case: "sql",
@@ -121,7 +128,7 @@ export class SqlFileLinker {
               ...(incremental.lookback && { lookback: incremental.lookback }),
             },
           }),
-          ...(sourceEntry && { sourceSpan: this.#report.lines.span(sourceEntry.value.start, sourceEntry.value.end) }),
+          ...(sourceEntry && { sourceSpan: this.#spanOf(sourceEntry.value) }),
         },
       },
     });
@@ -135,10 +142,14 @@ export class SqlFileLinker {
     return scalarText(this.#entry(key)?.value)?.trim() || undefined;
   }
 
+  #spanOf({ start, end }: YamlNode): Span {
+    return this.#report.lines.span(start, end);
+  }
+
   #nameSpan(): Span {
     const { lines } = this.#report;
     const entry = this.#entry("resolves");
-    if (entry) return lines.span(entry.value.start, entry.value.end);
+    if (entry) return this.#spanOf(entry.value);
     const { start } = this.#header;
     return lines.span(start, start + (/^\S+/.exec(this.file.text.slice(start, start + 80))?.[0].length ?? 1));
   }
@@ -173,6 +184,32 @@ export class SqlFileLinker {
   }
 
   /**
+   * The features that `unique_on` names (rule 197); of a `*` what nobody has looked up counts too.
+   */
+  #uniqueOn({ count, uniqueOn = [] }: SqlSettings, set: FeatureSet, list: SelectList, columns: readonly SqlColumn[]): string[] {
+    const [first] = uniqueOn;
+    if (!first) return [];
+    if (count === RowCount.ONE || count === RowCount.ONE_OR_NONE) {
+      this.#report.addAt(BAD_UNIQUE_ON.oneRow({ count: this.#value("count") ?? "" }), first.start, uniqueOn.at(-1)?.end ?? first.end);
+      return [];
+    }
+    const returned = columns.map(({ feature }) => feature);
+    const found: string[] = [];
+    for (const { name, start, end } of uniqueOn) {
+      const feature = featureOfColumn(name, set);
+      if (feature && found.includes(feature.fqn)) this.#report.addAt(BAD_UNIQUE_ON.twice({ feature: `'${name}'` }), start, end);
+      else if (feature?.kind.case === "scalar" && (list.star || returned.includes(feature.fqn))) found.push(feature.fqn);
+      else if (feature && feature.kind.case !== "scalar") this.#report.addAt(BAD_UNIQUE_ON.relation({ feature: `'${name}'` }), start, end);
+      else if (feature || this.completeness.allFeatures(set.namespace)) {
+        const names = returned.map((fqn) => fqn.slice(set.namespace.length + 1));
+        const near = didYouMean(name, names) || `it returns ${names.slice(0, 8).join(", ")}`;
+        this.#report.addAt(BAD_UNIQUE_ON.unknownColumn({ column: name, near }), start, end, { replacements: closestNames(name, names) });
+      }
+    }
+    return found;
+  }
+
+  /**
    * Reports bytes that are no UTF-8, which were read as U+FFFD, and zero bytes: the database would
    * be sent another text than is written.
    */
@@ -193,8 +230,8 @@ export class SqlFileLinker {
     }
     for (const { key, known, keyStart, keyEnd } of this.#header.entries) {
       if (known) continue;
-      if (isUnsupported(key)) {
-        this.#report.addAt(BAD_HEADER.unsupported({ key }), keyStart, keyEnd);
+      if (isPartitionedBy(key)) {
+        this.#report.addAt(BAD_PARTITIONED_BY.ofStatement(), keyStart, keyEnd);
         continue;
       }
       const near = didYouMean(key, HEADER_KEYS) || `the keys are ${HEADER_KEYS.join(", ")}`;

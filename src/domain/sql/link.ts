@@ -14,8 +14,8 @@ import type { Completeness, SqlFile } from "./link-input.ts";
 
 /**
  * The resolvers of SQL files, checked against a graph: rules 146, 148, 149, 150, 151, 152, 153,
- * 155, 157, 158. A file with errors gives no resolver. `graph.resolvers` are the Python ones, whose
- * names may not be taken again.
+ * 155, 157, 158, 197, 198. A file with errors gives no resolver. `graph.resolvers` are the Python
+ * ones, whose names may not be taken again.
  */
 export function linkSqlFiles(
   files: readonly SqlFile[],

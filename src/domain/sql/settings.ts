@@ -6,6 +6,8 @@ import { IncrementalBasis, IncrementalMode, ResolverKind, RowCount } from "../..
 import { didYouMean } from "../closest.ts";
 import { SCHEDULE_GRAMMAR, scheduleProblem } from "../cron.ts";
 import { DURATION_GRAMMAR, parseDuration } from "../duration.ts";
+import { msToDuration } from "../proto-time.ts";
+import { readStaleness } from "../staleness.ts";
 import { scalarText, type YamlNode } from "../yaml-tree.ts";
 import type { HeaderKey, SqlHeader } from "./header.ts";
 
@@ -20,8 +22,18 @@ export interface SqlSettings {
   readonly schedule: string;
   readonly total: boolean;
   readonly incremental?: IncrementalSettings;
+  readonly maxStaleness?: MessageInitShape<typeof DurationSchema>;
+  /** What `unique_on` names, with its place; absent = nothing. */
+  readonly uniqueOn?: readonly NamedColumn[];
   /** Columns that fill a feature of another name, with the span of the feature's name. */
   readonly fields?: readonly { readonly column: string; readonly feature: string; readonly start: number; readonly end: number }[];
+}
+
+/** A name that a header lists. */
+export interface NamedColumn {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** What a header says under `incremental`, which may be too little for its mode. */
@@ -80,17 +92,18 @@ export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
     bad(nodeOf(key) as YamlNode, `\`${key}\` is '${found}' but must be ${orList(names)}`, "not one of them");
     return fallback;
   };
-  const texts = (key: HeaderKey): string[] => {
+  const namedIn = (key: HeaderKey): NamedColumn[] => {
     const node = nodeOf(key);
     const items = node?.kind === "list" ? node.items : node && scalarText(node) !== undefined ? [node] : [];
     if (node && node.kind === "map") bad(node, `\`${key}\` must be a text or a list of texts`, "not a list");
     return items.flatMap((item) => {
-      const found = scalarText(item)?.trim();
-      if (found) return [found];
+      const name = scalarText(item)?.trim();
+      if (name) return [{ name, start: item.start, end: item.end }];
       bad(item, `\`${key}\` must hold texts`, "not a text");
       return [];
     });
   };
+  const texts = (key: HeaderKey): string[] => namedIn(key).map(({ name }) => name);
   for (const key of ["resolves", "source"] as const) if (!isEmptyText(nodeOf(key))) text(key);
   const environments = texts("environment");
   const wrong = environments.find((name) => !ENVIRONMENT_NAME.test(name));
@@ -103,6 +116,8 @@ export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
   const timeout = readTimeout(text("timeout"), nodeOf("timeout"), bad);
   const fields = readFields(nodeOf("fields"), bad);
   const incremental = readIncremental(nodeOf("incremental"), bad);
+  const maxStaleness = readMaxStaleness(text("max_staleness"), nodeOf("max_staleness"), bad);
+  const uniqueOn = namedIn("unique_on");
   return {
     kind: word("type", KINDS, ResolverKind.ONLINE),
     count: word("count", COUNTS, RowCount.UNSPECIFIED),
@@ -114,6 +129,8 @@ export function readSettings(header: SqlHeader, bad: BadValue): SqlSettings {
     ...(timeout ? { timeout } : {}),
     ...(fields ? { fields } : {}),
     ...(incremental ? { incremental } : {}),
+    ...(maxStaleness ? { maxStaleness } : {}),
+    ...(uniqueOn.length > 0 ? { uniqueOn } : {}),
   };
 }
 
@@ -130,6 +147,12 @@ function readTimeout(text: string | undefined, node: YamlNode | undefined, bad: 
     return undefined;
   }
   return { seconds: BigInt(Math.floor(ms / 1000)), nanos: Math.round((ms % 1000) * 1e6) };
+}
+
+function readMaxStaleness(text: string | undefined, node: YamlNode | undefined, bad: BadValue): SqlSettings["maxStaleness"] {
+  const found = text === undefined ? undefined : readStaleness(text);
+  if (typeof found === "string" && node) bad(node, `\`max_staleness\` is '${text}' but must be ${found}, or infinity`, "not a duration");
+  return typeof found === "number" ? msToDuration(found) : undefined;
 }
 
 function readSchedule(text: string | undefined, node: YamlNode | undefined, bad: BadValue): string {

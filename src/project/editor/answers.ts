@@ -6,7 +6,7 @@ import type { LspRange } from "../../output/diagnostic.ts";
 import type { TextRange } from "../lint/python-expression.ts";
 import { describe, describeRule, typeOf } from "./describe.ts";
 import { nameBefore, nameFrom } from "./identifier.ts";
-import { meaningAt, type Suggestion, suggestionsAt } from "./name-lookup.ts";
+import { headerKeyAt, meaningAt, type Suggestion, suggestionsAt } from "./name-lookup.ts";
 import { offsetsOf, rangeOf } from "./text-position.ts";
 import type { Meaning, Vocabulary } from "./vocabulary.ts";
 
@@ -28,11 +28,11 @@ export function completionsAt(position: DocumentPosition | undefined): unknown[]
   const { offset, path, text, vocabulary } = position;
   const from = offset - nameBefore(text.slice(0, offset)).length;
   const to = offset + nameFrom(text, offset).length;
-  return suggestionsAt(vocabulary, path, text, offset).map(({ kind, label, meaning }) => ({
+  return suggestionsAt(vocabulary, path, text, offset).map(({ about, kind, label, meaning }) => ({
     label,
     kind: KINDS[kind],
     detail: detailOf(vocabulary, meaning),
-    documentation: meaning && { kind: "markdown", value: describe(vocabulary, meaning) },
+    documentation: documentationOf(about ?? (meaning && describe(vocabulary, meaning))),
     textEdit: { range: rangeOf(text, from, to), newText: label },
   }));
 }
@@ -44,8 +44,13 @@ export function hoverAt(position: DocumentPosition | undefined, findings: readon
   const meaning = meaningAt(vocabulary, path, text, offset);
   const broken = findings.filter(({ span }) => span?.file === path && isWithin(offset, offsetsOf(text, span)));
   const rules = new Set(broken.map((finding) => ruleOf(finding)).filter((rule) => rule !== undefined));
-  const parts = [...(meaning ? [describe(vocabulary, meaning)] : []), ...[...rules].map(describeRule)];
+  const about = meaning ? describe(vocabulary, meaning) : headerKeyAt(path, text, offset);
+  const parts = [...(about === undefined ? [] : [about]), ...[...rules].map(describeRule)];
   return parts.length === 0 ? undefined : { contents: { kind: "markdown", value: parts.join("\n\n---\n\n") } };
+}
+
+function documentationOf(value: string | undefined): unknown {
+  return value === undefined ? undefined : { kind: "markdown", value };
 }
 
 function isWithin(offset: number, { from, to }: TextRange): boolean {

@@ -2,7 +2,7 @@
 
 import type { FeatureSet } from "../../../gen/svc/v1/graph_pb.ts";
 import { isSqlFile } from "../../domain/source-file.ts";
-import { HEADER_KEYS } from "../../domain/sql/header.ts";
+import { HEADER_KEYS, HEADER_MEANINGS, knownKey } from "../../domain/sql/header.ts";
 import { nameBefore, nameFrom, pathBefore, wholeName } from "./identifier.ts";
 import { lineStart } from "./text-position.ts";
 import type { Meaning, Vocabulary } from "./vocabulary.ts";
@@ -12,6 +12,8 @@ export interface Suggestion {
   readonly label: string;
   readonly kind: "class" | "feature" | "relation" | "keyword" | "value";
   readonly meaning?: Meaning;
+  /** Markdown about what is neither a class nor a feature. */
+  readonly about?: string;
 }
 
 /** The class or feature whose name is at an offset. */
@@ -23,6 +25,15 @@ export function meaningAt(vocabulary: Vocabulary, path: string, text: string, of
     return found ?? (names.length === 1 && !isHeader(text, offset) ? columnNamed(vocabulary, text, names[0] as string) : undefined);
   }
   return pythonPath(vocabulary, text, names) ?? vocabulary.definedAt(path, offset);
+}
+
+/** What a key of a SQL file's header says, as Markdown, where one is at an offset. */
+export function headerKeyAt(path: string, text: string, offset: number): string | undefined {
+  if (!isSqlFile(path) || !isHeader(text, offset)) return undefined;
+  const [, before = "", word = ""] = /^(\s*--\s*)([\w-]+)\s*:/.exec(lineAt(text, offset)) ?? [];
+  const at = offset - lineStart(text, offset) - before.length;
+  const key = at < 0 || at > word.length ? undefined : knownKey(word);
+  return key && `\`${key}\`: ${HEADER_MEANINGS[key]}`;
 }
 
 /** Suggestions for an offset. */
@@ -102,7 +113,9 @@ function sqlSuggestions(vocabulary: Vocabulary, text: string, offset: number): S
     if (/^\s*resolves\s*:\s*\p{ID_Continue}*$/iu.test(comment))
       return [...vocabulary.sets.values()].map((set) => ({ label: set.className, kind: "class", meaning: { kind: "class", set } }));
     if (/^\s*source\s*:\s*\p{ID_Continue}*$/iu.test(comment)) return vocabulary.sources.map((label) => ({ label, kind: "value" }));
-    return isHeader(text, offset) && /^\s*\w*$/.test(comment) ? HEADER_KEYS.map((label) => ({ label, kind: "keyword" })) : [];
+    return isHeader(text, offset) && /^\s*\w*$/.test(comment)
+      ? HEADER_KEYS.map((label) => ({ label, kind: "keyword", about: HEADER_MEANINGS[label] }))
+      : [];
   }
   if (isPlaceholder(text, offset)) {
     const names = pathBefore(before);

@@ -8,6 +8,7 @@ import type { Diagnostic } from "../../../gen/svc/v1/error_pb.ts";
 import type { Graph } from "../../../gen/svc/v1/graph_pb.ts";
 import { finding, mergeFindings } from "../../domain/finding.ts";
 import { LineMap } from "../../domain/line-map.ts";
+import { settleStaleness } from "../../domain/resolver-staleness.ts";
 import { INVALID_SYNTAX, NEWER_PYTHON } from "../../domain/rules/loading.ts";
 import { isPythonModule, isSqlFile } from "../../domain/source-file.ts";
 import { linkSqlFiles } from "../../domain/sql/link.ts";
@@ -123,7 +124,9 @@ function linkedGraph(model: ProjectModel, spans: Spans, sqlFiles: LintInput["fil
   const { graph, completeness } = staticGraph(model, spans);
   const { resolvers, diagnostics } = linkSqlFiles(sqlFiles, graph, completeness);
   graph.resolvers.push(...resolvers);
-  return { graph, diagnostics };
+  const settled = settleStaleness(graph);
+  graph.featureSets = settled.featureSets;
+  return { graph, diagnostics: [...diagnostics, ...settled.diagnostics] };
 }
 
 /**

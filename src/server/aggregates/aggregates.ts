@@ -220,7 +220,7 @@ export function createAggregates(options: AggregatesOptions): Aggregates {
     const uses = all.filter(({ features }) => features.some((fqn) => names(fqn, feature)));
     if (uses.length === 0) {
       const near = didYouMean(feature, new Set(all.flatMap(({ features }) => features.map(withoutWindow))));
-      throw new Failure("invalid_argument", `'${feature}' is no feature whose aggregate is kept${near && `; ${near}`}.`, {
+      throw new Failure("invalid_argument", `'${feature}' is no feature whose aggregate is kept${near ? `; ${near}` : "."}`, {
         hint: "`svc aggregate list` shows those that are: windowed(..., materialization=...).",
       });
     }

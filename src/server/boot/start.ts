@@ -14,6 +14,7 @@ import type { OidcLogins, OidcParts } from "../access/oidc/logins.ts";
 import type { OidcSettings } from "../access/oidc/settings.ts";
 import { createOwner, OWNER_FILE } from "../access/owner.ts";
 import { createTokens } from "../access/tokens.ts";
+import { AfterAnswers } from "../after-answers.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type Certificate, readCertificate } from "../certificate.ts";
 import { StartError } from "../failure.ts";
@@ -326,6 +327,7 @@ async function startIn(
         return createUsage({ metadata, clock, settings: usage, processes, queryCounts, storage, labels });
       }),
       queryCounts: parts.queryCounts,
+      afterAnswers: new AfterAnswers((error) => log.error("what was recorded of a request is lost", { error: String(error) })),
       charts: once(async () => (await import("../charts/kept-charts.ts")).createKeptCharts(parts.collections)),
       support: once(async () => (await import("../support/support.ts")).createSupport({ ...parts.collections, objects })),
       components: parts.components,

@@ -83,8 +83,13 @@ export function createDatasets({
     });
   const revisionOf = async (environmentId: string, id: string): Promise<RevisionRecord> => {
     const revision = await datasets.revision(id);
-    if (revision?.environmentId !== environmentId) throw unknown(id);
-    return revision;
+    if (revision?.environmentId === environmentId) return revision;
+    const dataset = await datasets.dataset(environmentId, id);
+    if (!dataset) throw unknown(id);
+    const latest = await datasets.latest(dataset.id);
+    throw new Failure("invalid_argument", `'${id}' is a dataset, and one of its revisions is wanted.`, {
+      hint: latest ? `Its newest is ${latest.id}; \`svc dataset get ${id}\` shows all.` : "It has none yet.",
+    });
   };
   const datasetOf = async (environmentId: string, wanted: string): Promise<ShownDataset> => {
     const dataset = await datasets.dataset(environmentId, wanted);

@@ -55,6 +55,9 @@ export interface EvaluationProcessOptions {
 /** The function among what fails. */
 export const TASK = "";
 
+/** Largest score, so that averages have room: `LARGEST_SCORE` of the process. */
+const MAX_SCORE = 1e100;
+
 /**
  * Starts a process. Resolves when the project has been imported; rejects with JobFailed when that
  * fails.
@@ -141,7 +144,7 @@ function readScored(message: Message, rows: number, scorers: readonly string[]):
   const failed = Object.entries((errors ?? {}) as Record<string, Record<string, unknown>>);
   if (
     !isList(outputs, (item) => typeof item === "string") ||
-    !scorers.every((name) => isList(byScorer[name], Number.isFinite)) ||
+    !scorers.every((name) => isList(byScorer[name], isScore)) ||
     !failed.every(([, texts]) => Object.values(texts).every((text) => typeof text === "string"))
   )
     throw new Error("the process answered with something else than scored rows");
@@ -152,4 +155,8 @@ function readScored(message: Message, rows: number, scorers: readonly string[]):
       failed.map(([name, texts]) => [name, new Map(Object.entries(texts).map(([row, text]) => [Number(row), text as string]))]),
     ),
   };
+}
+
+function isScore(value: unknown): boolean {
+  return typeof value === "number" && Math.abs(value) <= MAX_SCORE;
 }

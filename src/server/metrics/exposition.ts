@@ -5,9 +5,10 @@
 
 import { isOfApplications, METRICS, type MetricDefinition, type MetricName, SERVER_SCOPE } from "../../domain/metrics/metric.ts";
 import { bucketBound, type MetricFamily, type MetricSample } from "../../domain/openmetrics.ts";
+import type { Exemplar } from "../stores/metrics/store.ts";
 import { AGE_BOUNDS, classicBuckets, LATENCY_BOUNDS } from "./classic-buckets.ts";
 import type { MetricRecording } from "./recorder.ts";
-import type { Exemplar, RecordedSeries } from "./series.ts";
+import type { RecordedSeries } from "./series.ts";
 
 /** The name of a metric's family. */
 export function familyName(metric: MetricName): string {

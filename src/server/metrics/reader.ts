@@ -1,16 +1,11 @@
 /** Reading of metrics: what the store has, joined with what this node has in memory. */
 
 import type { FeatureHour } from "../stores/metrics/feature-stats.ts";
-import { labelTest, MetricGrouping } from "../stores/metrics/grouping.ts";
-import type { MetricAnswer, MetricSelection, MetricStore } from "../stores/metrics/store.ts";
+import { GatheredExemplars } from "../stores/metrics/gathered-exemplars.ts";
+import { MetricGrouping } from "../stores/metrics/grouping.ts";
+import type { ExemplarGroup, ExemplarSelection, MetricAnswer, MetricSelection, MetricStore } from "../stores/metrics/store.ts";
 import type { FeatureRecorder } from "./feature-recorder.ts";
 import type { MetricRecording } from "./recorder.ts";
-import type { Exemplar } from "./series.ts";
-
-/** A value of a traced call, in the series that it was recorded in. */
-export interface SeriesExemplar extends Exemplar {
-  readonly labels: Readonly<Record<string, string>>;
-}
 
 /** The reader. */
 export interface MetricReader {
@@ -20,8 +15,11 @@ export interface MetricReader {
    * and is read from memory alone: what this node recorded in the last hour, since its start.
    */
   read(selection: MetricSelection): Promise<MetricAnswer>;
-  /** The last traced value of each bucket of this node's series, in the order of time. */
-  exemplars(selection: Pick<MetricSelection, "environmentId" | "metric" | "filters" | "from" | "before">): SeriesExemplar[];
+  /**
+   * Traced values of a selection, as `MetricStore.exemplars` gives them, and with them the last one
+   * of each bucket of this node's series.
+   */
+  exemplars(selection: ExemplarSelection): Promise<ExemplarGroup[]>;
   /** The hours of a feature's statistics, with what this node has not stored yet. */
   featureStats(environmentId: string, feature: string, from: number, before: number): Promise<FeatureHour[]>;
   /** Values of a label of a metric, in their order, at most `limit`. */
@@ -47,14 +45,18 @@ export function createMetricReader(parts: {
       const store = await parts.store();
       return store.read(selection, recording.unwritten(selection));
     },
-    exemplars({ filters, from, before, ...of }) {
-      const matches = labelTest(filters);
-      return recording
-        .series(of)
-        .filter(({ labels }) => matches(labels))
-        .flatMap(({ labels, exemplars }) => [...(exemplars?.values() ?? [])].map((exemplar) => ({ ...exemplar, labels })))
-        .filter(({ at }) => at >= from && at < before)
-        .sort((one, other) => one.at - other.at);
+    async exemplars(selection) {
+      const { from, before } = selection;
+      const gathering = new GatheredExemplars(selection);
+      for (const { labels, exemplars } of recording.series(selection)) {
+        if (!exemplars || !gathering.matches(labels)) continue;
+        gathering.add(
+          labels,
+          [...exemplars.values()].filter(({ at }) => at >= from && at < before),
+        );
+      }
+      for (const { exemplars, labels } of await (await parts.store()).exemplars(selection)) gathering.add(labels, exemplars);
+      return gathering.groups();
     },
     async featureStats(environmentId, feature, from, before) {
       const store = await parts.store();

@@ -19,9 +19,9 @@ import {
 import type { Log } from "../log.ts";
 import { BucketSum } from "../stores/metrics/bucket-sum.ts";
 import type { MetricGrouping } from "../stores/metrics/grouping.ts";
-import type { MetricRow, MetricSelection, MetricStore } from "../stores/metrics/store.ts";
+import type { Exemplar, MetricRow, MetricSelection, MetricStore } from "../stores/metrics/store.ts";
 import { PERIOD_MS, RecentPeriods } from "./recent-periods.ts";
-import { type Exemplar, RecordedSeries } from "./series.ts";
+import { RecordedSeries } from "./series.ts";
 
 /** A series that counts. */
 export interface Counter {
@@ -341,7 +341,7 @@ class NodeRecording implements MetricRecording {
     for (const series of this.#inMinute) {
       const row = series.rowAt(at);
       if (row) this.#waiting.push(row);
-      series.minute.clear();
+      series.endMinute();
     }
     this.#inMinute = new Set();
     for (const [key, series] of this.#series) {

@@ -3,15 +3,7 @@
 import { ExponentialHistogram } from "../../domain/metrics/exponential-histogram.ts";
 import type { MetricKind } from "../../domain/metrics/metric.ts";
 import { BucketSum } from "../stores/metrics/bucket-sum.ts";
-import type { MetricRow, MetricSeries } from "../stores/metrics/store.ts";
-
-/** A value of a traced call, by which its trace is found. */
-export interface Exemplar {
-  readonly value: number;
-  readonly traceId: string;
-  /** Epoch milliseconds. */
-  readonly at: number;
-}
+import type { Exemplar, MetricRow, MetricSeries } from "../stores/metrics/store.ts";
 
 /**
  * The sums of a series: of this period of ten seconds, of the minute before it, and of all time.
@@ -31,6 +23,8 @@ export class RecordedSeries implements MetricSeries {
   activeAt = 0;
   /** The last traced value of each bucket, by the bucket's index; undefined = there is none. */
   exemplars: Map<number, Exemplar> | undefined;
+  /** The buckets that had one in this minute. */
+  readonly #exemplified = new Set<number>();
 
   constructor(
     readonly kind: MetricKind,
@@ -47,7 +41,9 @@ export class RecordedSeries implements MetricSeries {
   /** Keeps the trace of a value as the one that leads to its bucket. */
   exemplify(exemplar: Exemplar): void {
     this.exemplars ??= new Map();
-    this.exemplars.set(ExponentialHistogram.indexOf(exemplar.value) ?? Number.NEGATIVE_INFINITY, exemplar);
+    const bucket = ExponentialHistogram.indexOf(exemplar.value) ?? Number.NEGATIVE_INFINITY;
+    this.exemplars.set(bucket, exemplar);
+    this.#exemplified.add(bucket);
   }
 
   /** Ends the period of ten seconds. */
@@ -58,6 +54,12 @@ export class RecordedSeries implements MetricSeries {
     this.isActive = false;
   }
 
+  /** Ends the minute, whose row was taken. */
+  endMinute(): void {
+    this.minute.clear();
+    this.#exemplified.clear();
+  }
+
   /** What was recorded in the minute so far, as a row; undefined = nothing. */
   rowAt(at: number): MetricRow | undefined {
     const { environmentId, metric, labels, minute, current } = this;
@@ -65,7 +67,8 @@ export class RecordedSeries implements MetricSeries {
     const sum = new BucketSum();
     sum.merge(minute);
     sum.merge(current);
-    return { environmentId, metric, labels, bucket: sum.bucketAt(at) };
+    const exemplars = [...this.#exemplified].flatMap((bucket) => this.exemplars?.get(bucket) ?? []);
+    return { environmentId, metric, labels, bucket: sum.bucketAt(at), ...(exemplars.length > 0 && { exemplars }) };
   }
 
   /** What was recorded since the series began on this node. */

@@ -116,9 +116,9 @@ export async function createNotebooks(options: NotebooksOptions): Promise<Notebo
     return (await store.notebook(id)) ?? notebook;
   };
 
-  const noNotebook = (named: string): Failure =>
+  const noNotebook = (named: string, hint = "`svc notebook list` shows what there is."): Failure =>
     new Failure("not_found", `There is no notebook '${named.slice(0, MAX_TITLE)}' in this environment.`, {
-      hint: "`svc notebook list` shows what there is.",
+      hint,
     });
   const noCell = ({ title }: NotebookRecord, cellId: string): Failure =>
     new Failure("not_found", `Notebook '${title}' has no cell '${cellId.slice(0, 100)}'.`, { hint: "`svc notebook get` shows its cells." });
@@ -185,7 +185,8 @@ export async function createNotebooks(options: NotebooksOptions): Promise<Notebo
     async find(environmentId, named) {
       const found = "id" in named ? await store.notebook(named.id) : await store.titled(environmentId, named.title);
       if (found?.environmentId === environmentId) return settled(found);
-      throw noNotebook("id" in named ? named.id : named.title);
+      if ("title" in named) throw noNotebook(named.title);
+      throw noNotebook(named.id, (await store.titled(environmentId, named.id)) && "A notebook has this title: `--name` takes titles.");
     },
 
     cells: ({ id }) => store.cells(id),

@@ -19,7 +19,7 @@ import type { OnlineEngine } from "../query/create-engine.ts";
 import { createJobTracer } from "../query/job-tracer.ts";
 import type { Tracing } from "../query/query-context.ts";
 import type { ComputedSpine, SpineRun } from "../query/spine/spine-run.ts";
-import { CHUNK_ROWS } from "../query/spine/spine-run.ts";
+import { CHUNK_ROWS, type TogetherRows } from "../query/spine/spine-run.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
 import type { OfflineQueryRecord, OfflineShard, ShardCounts } from "../stores/metadata/offline-queries.ts";
 import { OfflineStoreError, type SampledFeature, type Spine, type TableSampleable, tableSampling } from "../stores/offline/store.ts";
@@ -134,6 +134,7 @@ export function createQueryHandler(
             read += chunk.rows;
             kept += rows.length;
             if (kept > MAX_SPINE_ROWS) throw new JobFailed(`a query has at most ${MAX_SPINE_ROWS} rows`);
+            if (run.together && kept > run.together.most) throw new JobFailed(tooManyTogether(run.together));
             if (request.testFraction > 0 && request.splitBy === "time")
               times.push(Float64Array.from(rows, (row) => Number(rowTimes[row]) / 1000));
             await writer.append({
@@ -152,7 +153,7 @@ export function createQueryHandler(
         });
         await revisions.addFile(revisionId, { name: GIVENS, kind: "givens", rows: kept, path, signal });
         const splitAt = times.length === 0 ? undefined : splitTime(request.testFraction, joined(times));
-        const shards = shardsOf(kept, request.numShards);
+        const shards = shardsOf(kept, run.together ? 1 : request.numShards);
         if (!(await store.plan(query.id, { totalRows: kept, splitAt, datasetId, revisionId, shards }))) throw new Ended();
       }),
     );
@@ -219,7 +220,8 @@ export function createQueryHandler(
     const sample = (spine: Spine, features: readonly SampledFeature[]) => offline.sample(spine, features, { asKnown: request.asKnown });
     let counts: ShardCounts = { doneRows: 0, rows: 0, failedRows: 0, lateValues: 0, rowError: "" };
     await closing(writer, async () => {
-      const reading = { offset: shard.fromRow, limit: shard.spineRows, chunkRows: run.computes ? CHUNK_ROWS : SAMPLED_ROWS, signal };
+      const chunkRows = run.together?.most ?? (run.computes ? CHUNK_ROWS : SAMPLED_ROWS);
+      const reading = { offset: shard.fromRow, limit: shard.spineRows, chunkRows, signal };
       for await (const chunk of shard.spineRows === 0 ? [] : tables.read(givens, { ...reading, columns: givenColumns(run) })) {
         signal.throwIfAborted();
         const times = (chunk.columns[0] ?? []).map((time) => parseInstant(String(time))?.micros ?? 0n);
@@ -371,6 +373,11 @@ function keptRows(
   const all = [...times.keys()];
   if (fraction === 0) return all;
   return all.filter((row) => isKept(fraction, rowKey(run, values, row), times[row] as bigint));
+}
+
+function tooManyTogether({ most, resolver }: TogetherRows): string {
+  const count = most.toLocaleString("en");
+  return `${resolver} has partitioned_by, so all rows of the query are computed together: ask for ${count} at most, or have the resolver run by itself and sample what it stored`;
 }
 
 /** Rows of a spine for each shard, as many in each as in others. */

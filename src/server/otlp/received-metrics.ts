@@ -12,7 +12,7 @@ import {
 } from "../../../gen/opentelemetry/proto/metrics/v1/metrics_pb.ts";
 import type { LabelsOf } from "../../domain/metrics/metric.ts";
 import { MAX_LABEL } from "../metrics/recorder.ts";
-import type { Exemplar } from "../metrics/series.ts";
+import type { Exemplar } from "../stores/metrics/store.ts";
 import { receivedAttributes } from "./attributes.ts";
 import {
   AHEAD_MS,

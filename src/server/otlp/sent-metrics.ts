@@ -12,7 +12,8 @@ import {
 } from "../../../gen/opentelemetry/proto/metrics/v1/metrics_pb.ts";
 import { ExponentialHistogram, SCALE } from "../../domain/metrics/exponential-histogram.ts";
 import { type MetricName, type MetricUnit, metricNamed } from "../../domain/metrics/metric.ts";
-import type { Exemplar, RecordedSeries } from "../metrics/series.ts";
+import type { RecordedSeries } from "../metrics/series.ts";
+import type { Exemplar } from "../stores/metrics/store.ts";
 import { sentAttributes } from "./attributes.ts";
 import { nanoseconds } from "./sent-spans.ts";
 

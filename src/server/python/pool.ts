@@ -109,8 +109,9 @@ export interface ModelUsage {
 export interface ResolverResult {
   readonly columns: Readonly<Record<string, readonly ResultValue[]>>;
   /**
-   * Rows of a resolver of shape ROWS (offsets are `[0, n]`: rows of the class, keyed by the primary
-   * key among the columns) or RELATION (child rows of each row of the batch), by FQN.
+   * Rows of a resolver of shape ROWS (rows of the class, keyed by the primary key among the
+   * columns, for each call of the function) or RELATION (child rows of each row of the batch), by
+   * FQN.
    */
   readonly groups?: ResultGroups;
   readonly errors: readonly RowError[];

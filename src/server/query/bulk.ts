@@ -21,13 +21,16 @@ import { type AnswerHead, answerFailures, answerFields, answerMeta } from "./ans
 import { explainRun } from "./answer/explain.ts";
 import { type SpanRecorder, toldTrace } from "./answer/spans.ts";
 import { checkStagedRows } from "./answer/stages.ts";
-import type { ScalarInfo } from "./graph/index-types.ts";
+import type { ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
+import { keyTextOf } from "./ops/key-text.ts";
+import { DividedPartitions, MOST_PARENTS_TOGETHER, MOST_TOGETHER, Partitions, tooLarge } from "./partitions.ts";
 import { FIRST_ROW } from "./plan/ids.ts";
-import type { Plan } from "./plan/plan.ts";
+import { partitionedBelow, partitionedOps } from "./plan/partitioned-ops.ts";
+import type { Plan, PlanOp } from "./plan/plan.ts";
 import type { QueryContext } from "./query-context.ts";
 import { guesses, QueryRefused, refusal } from "./refusal.ts";
 import type { PreparedRows, Preparer, RowGroup } from "./request/prepare.ts";
-import type { BulkRequest, QueryRequest } from "./request/request.ts";
+import type { BulkInput, BulkRequest, QueryRequest } from "./request/request.ts";
 import type { NamedVersion } from "./request/resolve.ts";
 import type { Awaitable } from "./run/awaitable.ts";
 import { Execution } from "./run/executor.ts";
@@ -86,6 +89,11 @@ export class BulkRun {
     /** Stores the values that a batch computed. */
     readonly keep: (execution: Execution, context: QueryContext) => Awaitable<void>,
     readonly spans: SpanRecorder | undefined,
+    /**
+     * Whether these are not all rows that are computed, but all of the partitions of the forced
+     * resolver that they are of.
+     */
+    readonly isPart = false,
   ) {}
 
   /** Runs the rows batch after batch. */
@@ -99,9 +107,11 @@ export class BulkRun {
     let inferred: readonly string[] = [];
     let named: NamedVersion | undefined;
     const guess = guesses();
-    for (let from = 0; from === 0 || from < rows; from += BATCH_ROWS) {
+    let batches: readonly Batch[] = rangesOf(rows);
+    let isPartitioned = false;
+    for (let at = 0; at < batches.length; at++) {
       const planning = this.spans?.open("plan", "plan");
-      const prepared = this.preparer.prepareRows(request, columns, from, Math.min(rows, from + BATCH_ROWS), guess);
+      let prepared = this.#prepared(request, batches[at] as Batch, guess);
       this.spans?.end(planning, {
         [ATTRIBUTE.planRemembered]: !prepared.planned,
         [ATTRIBUTE.queryHash]: prepared.groups[0]?.plan.hash,
@@ -116,9 +126,18 @@ export class BulkRun {
         values: new Array<FeatureValue>(rows).fill(null),
         hits: new Array<boolean>(rows).fill(false),
       }));
+      const gathering = prepared.groups.find(({ plan }) => plan.ops.some(({ gathers }) => gathers))?.plan;
+      if (gathering && (prepared.groups.length > 1 || (at > 0 && !isPartitioned))) throw dividedByForms(gathering);
+      if (gathering && at === 0) {
+        isPartitioned = true;
+        batches = await this.#partitioned(gathering, request, rows, context);
+        const [first] = batches;
+        if (!first) break;
+        prepared = this.#prepared(request, first, guess);
+      }
       await this.#runBatch(prepared, context, started);
       context.signal?.throwIfAborted();
-      if (from + BATCH_ROWS < rows) await Bun.sleep(0);
+      if (at + 1 < batches.length) await Bun.sleep(0);
     }
     const { deployment, queryId, now, observer } = context as QueryContext;
     return {
@@ -137,6 +156,92 @@ export class BulkRun {
       traceId: toldTrace(this.spans),
       stages: observer?.stages?.stages ?? [],
     };
+  }
+
+  #prepared(request: QueryRequest, { from, rows, to }: Batch, guess: ReturnType<typeof guesses>): PreparedRows {
+    const { columns } = this.bulk;
+    if (!rows) return this.preparer.prepareRows(request, columns, from, to, guess);
+    const prepared = this.preparer.prepareRows(
+      request,
+      columns.map((column) => pickedColumn(column, rows)),
+      0,
+      rows.length,
+      guess,
+    );
+    const rowOf = (position: number): number => rows[position] as number;
+    return {
+      ...prepared,
+      groups: prepared.groups.map((group) => ({ ...group, rows: group.rows.map(rowOf) })),
+      refused: new Map([...prepared.refused].map(([position, refusals]) => [rowOf(position), refusals])),
+    };
+  }
+
+  /**
+   * The batches of rows of which a resolver is partitioned: whole partitions. Those that are too
+   * large fail. Throws DividedPartitions where they would be divided all the same.
+   */
+  async #partitioned(plan: Plan, request: QueryRequest, rows: number, context: QueryContext): Promise<Batch[]> {
+    const below = partitionedBelow(plan);
+    const forced = request.forcedResolver;
+    const ops = partitionedOps(plan);
+    const other = below ?? ops.find(({ resolver }) => resolver?.fqn !== forced);
+    const [given, most] = [rows, MOST_PARENTS_TOGETHER].map((count) => count.toLocaleString("en"));
+    if (this.isPart && other)
+      throw new DividedPartitions(other, `${forced} is computed for a part of its rows at a time: store what the first one gives before`);
+    if (below && rows > MOST_PARENTS_TOGETHER)
+      throw new DividedPartitions(
+        below,
+        `this query asks for those of ${given} rows, of which at most ${most} are computed together: ask for fewer`,
+      );
+    if (rows <= BATCH_ROWS || ops.length === 0) return rangesOf(rows, Math.max(rows, 1));
+    const partitions = await this.#partitionsOf(plan, ops, request, rows, context);
+    return partitions.parts(BATCH_ROWS).flatMap((part): Batch[] => {
+      if (part.length <= MOST_TOGETHER) return [{ from: 0, to: part.length, rows: part }];
+      const [{ frame, resolver }] = ops as [PlanOp];
+      const message = tooLarge(resolver as ResolverInfo, part.length);
+      const { path } = plan.frame(frame);
+      for (const row of part)
+        this.#failures.push({
+          ...{ row, code: ErrorCode.RESOLVER_FAILED, category: ErrorCategory.FIELD, message },
+          ...{ feature: path, resolver: resolver?.fqn ?? "" },
+        });
+      return [];
+    });
+  }
+
+  /** The partitions of all rows, by a query ahead for what resolvers are partitioned by. */
+  async #partitionsOf(plan: Plan, ops: readonly PlanOp[], request: QueryRequest, rows: number, context: QueryContext): Promise<Partitions> {
+    const keys = ops.map(({ frame, resolver }) => {
+      const { path } = plan.frame(frame);
+      return (resolver?.partitionedBy ?? []).map((feature) => ({ feature, path: `${path}.${feature.name}` }));
+    });
+    const outputs = [...new Set(keys.flat().map(({ path }) => path))];
+    const asked: QueryRequest = { ...request, outputs, explain: false, storePlanStages: false };
+    const ahead = new BulkRun(
+      { ...this.bulk, request: asked },
+      this.preparer,
+      () => context.ahead(),
+      () => {},
+      undefined,
+      this.isPart,
+    );
+    const { columns } = await ahead.answer();
+    const valuesOf = new Map(columns.map(({ path, values }) => [path, values]));
+    const partitions = new Partitions(rows);
+    for (const key of keys) {
+      const textOf = keyTextOf(key.map(({ feature }) => feature));
+      const values = key.map(({ path }) => valuesOf.get(path) ?? []);
+      partitions.join(
+        Array.from({ length: rows }, (_, row) => `${this.#microsOf(row)} ${textOf(values.map((column) => column[row] ?? null))}`),
+      );
+    }
+    return partitions;
+  }
+
+  /** Rows of different times are never in one call. */
+  #microsOf(row: number): bigint {
+    const { now } = this.bulk;
+    return now?.[now.length === 1 ? 0 : row] ?? 0n;
   }
 
   async #runBatch(prepared: PreparedRows, context: QueryContext, started: number): Promise<void> {
@@ -197,9 +302,33 @@ export class BulkRun {
   }
 }
 
-/** A group as it is, or in smaller parts when its rows have child rows. */
+/** Rows that run together: from one to another, or those that are listed. */
+interface Batch {
+  readonly from: number;
+  /** The row after the last. */
+  readonly to: number;
+  readonly rows?: readonly number[];
+}
+
+function rangesOf(rows: number, size = BATCH_ROWS): Batch[] {
+  const batches = Math.max(1, Math.ceil(rows / size));
+  return Array.from({ length: batches }, (_, batch) => ({ from: batch * size, to: Math.min(rows, (batch + 1) * size) }));
+}
+
+function pickedColumn(column: BulkInput, rows: readonly number[]): BulkInput {
+  return { name: column.name, length: rows.length, at: (position) => column.at(column.length === 1 ? 0 : (rows[position] as number)) };
+}
+
+/** The refusal of rows of which not the same features are given, and so have several plans. */
+function dividedByForms(plan: Plan): DividedPartitions {
+  const op = partitionedBelow(plan) ?? (partitionedOps(plan)[0] as PlanOp);
+  return new DividedPartitions(op, "the rows of this query are given in different forms: give each the same features");
+}
+
+/** A group as it is, or in smaller parts when its rows have child rows and no partitions. */
 function inParts(group: RowGroup): RowGroup[] {
-  if (group.rows.length <= BATCH_PARENTS || !group.plan.ops.some((op) => op.rows)) return [group];
+  const { ops } = group.plan;
+  if (group.rows.length <= BATCH_PARENTS || !ops.some((op) => op.rows) || ops.some((op) => op.gathers)) return [group];
   return Array.from({ length: Math.ceil(group.rows.length / BATCH_PARENTS) }, (_, part) => {
     const [from, to] = [part * BATCH_PARENTS, (part + 1) * BATCH_PARENTS];
     return { plan: group.plan, rows: group.rows.slice(from, to), columns: group.columns.map((column) => column.slice(from, to)) };

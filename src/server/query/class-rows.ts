@@ -4,6 +4,7 @@
  */
 
 import { ErrorCode } from "../../../gen/svc/v1/error_pb.ts";
+import { didYouMean } from "../../domain/closest.ts";
 import { isInEnvironment } from "../../domain/in-environment.ts";
 import { INCREMENTAL_PLACEHOLDER } from "../../domain/sql/statement.ts";
 import { formatMicros } from "../../domain/timestamp.ts";
@@ -17,6 +18,7 @@ import { checked, checkedColumn } from "./ops/rows-source.ts";
 import { runScan } from "./ops/scan-op.ts";
 import { sqlFilter } from "./ops/sql-filter.ts";
 import { boundStatement, exactColumnNames, placeValues } from "./ops/sql-statement.ts";
+import { repetition } from "./ops/unique-rows.ts";
 import { gives } from "./plan/calls.ts";
 import { QueryContext } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
@@ -130,8 +132,16 @@ export function createClassRows(
   }
   const statement = statementOf(deployment, namespace, sql, infoOf(time));
   const queried = async (span: TimeSpan, wanted: readonly ScalarInfo[], signal: AbortSignal): Promise<ReadClassRows> => {
-    const { text, parameters } = await statement(span, wanted, contextOf(signal));
+    const read = [...new Set([...wanted, ...resolver.uniqueOn])];
+    const { text, parameters } = await statement(span, read, contextOf(signal));
     const { rows, types } = await deployment.sources.get(sql.source).query(text, parameters, signal);
+    const placeOf = (feature: ScalarInfo) => read.indexOf(feature);
+    const repeated = repetition(resolver, {
+      rows: rows.length,
+      cellOf: (feature, row) => rows[row]?.[placeOf(feature)],
+      typeOf: (feature) => types?.[placeOf(feature)],
+    });
+    if (repeated) throw repeated;
     const raw = {
       groups: [],
       columns: new Map(wanted.map((feature, position) => [feature, rows.map((row) => row[position])])),
@@ -253,7 +263,13 @@ function chosenResolver(
   if (wanted !== "") {
     const named = all.filter(({ fqn }) => fqn === wanted || fqn.endsWith(`.${wanted}`));
     const [only] = named;
-    if (!only) throw refused(`there is no resolver '${wanted}'`);
+    if (!only) {
+      const near = didYouMean(
+        wanted,
+        all.map(({ fqn }) => fqn),
+      );
+      throw refused(`there is no resolver '${wanted}'; ${near || "`svc resolvers` shows them"}`);
+    }
     const why = whyNot(index, only, features) ?? whyUnfit(only);
     if (why !== undefined) throw refused(`${only.fqn} cannot give the rows of ${namespace.className}: ${why}`);
     return only;

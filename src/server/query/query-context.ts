@@ -36,6 +36,8 @@ export interface ContextParts extends Pick<RunContext, "deployment" | "tags" | "
   readonly since?: string | undefined;
   /** Id of the offline query or run that it is a part of; default: none. */
   readonly operation?: string | undefined;
+  /** What is kept until the query ends; default: nothing yet. */
+  readonly caches?: RunCaches;
 }
 
 /** The context of one query. Facts that few queries read are made on first use. */
@@ -52,12 +54,26 @@ export class QueryContext implements RunContext {
   readonly trace: Trace | undefined;
   readonly observer: QueryObserver | undefined;
   readonly meter: DeploymentMeter | undefined;
-  readonly caches = new RunCaches();
+  readonly caches: RunCaches;
   readonly #request: QueryRequest;
   readonly #operation: string;
   readonly #tracing: Tracing | undefined;
 
-  constructor({ deployment, request, tags, receivedAt, log, signal, compile, tracing, since, meter, operation = "" }: ContextParts) {
+  constructor({
+    deployment,
+    request,
+    tags,
+    receivedAt,
+    log,
+    signal,
+    compile,
+    tracing,
+    since,
+    meter,
+    operation = "",
+    caches,
+  }: ContextParts) {
+    this.caches = caches ?? new RunCaches();
     this.deployment = deployment;
     this.tags = tags;
     this.log = log;
@@ -76,6 +92,17 @@ export class QueryContext implements RunContext {
       tracing?.spans || tracing?.computed || request.storePlanStages
         ? new QueryObserver(tracing?.spans, request.storePlanStages ? new StageRecorder() : undefined, tracing?.computed)
         : undefined;
+  }
+
+  /**
+   * The context of a query ahead of this one, for what this one has to know first: it has the same
+   * time and shares what is kept, and nothing of it is recorded.
+   */
+  ahead(): QueryContext {
+    const request: QueryRequest = { ...this.#request, now: this.now.micros, explain: false, storePlanStages: false };
+    const { caches, compile, deployment, log, now, signal, since, tags } = this;
+    const parts = { caches, compile, deployment, log, request, signal, since, tags, operation: this.#operation };
+    return new QueryContext({ ...parts, receivedAt: now.ms, meter: undefined, tracing: undefined });
   }
 
   get origin(): CallOrigin {

@@ -16,9 +16,11 @@ import type { DeploymentMeter } from "./deployment-meter.ts";
 import type { GraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo, ResolverInfo, ScalarInfo } from "./graph/index-types.ts";
 import type { LiveDeployment } from "./live-deployment.ts";
+import { keyTextOf } from "./ops/key-text.ts";
 import type { Scan } from "./ops/scan.ts";
 import { runScan } from "./ops/scan-op.ts";
 import { keysOfBody } from "./ops/sql-own-keys.ts";
+import { MOST_TOGETHER, Partitions, tooLarge } from "./partitions.ts";
 import { gives } from "./plan/calls.ts";
 import { QueryContext, type Tracing } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
@@ -28,7 +30,7 @@ import type { Awaitable } from "./run/awaitable.ts";
 import type { Execution } from "./run/executor.ts";
 import { CallFailed } from "./run/outcome.ts";
 import type { StoredInto } from "./run/store-access.ts";
-import { alike, columnsOf, type FilteredRows, filterRows, leavesOf, withReturned } from "./run-filter.ts";
+import { alike, columnsOf, type FilteredRows, filterRows, leavesOf, withAllInputs, withReturned } from "./run-filter.ts";
 
 /** What is to run, and when. */
 export interface ResolverRunOptions {
@@ -106,9 +108,31 @@ export interface ResolverRun {
   /**
    * Computes rows, without those that its filter and its condition leave out and do not count, and
    * hands the values to the stores, which may not have written them yet.
+   * @param isPart whether there are other rows beside these; partitions must be whole
    */
-  compute(rows: KnownRows): Promise<ComputedRows>;
+  compute(rows: KnownRows, isPart: boolean): Promise<ComputedRows>;
+  /**
+   * Divides all rows into parts of whole partitions, which are in no order that another attempt
+   * could go on after; undefined = it is not partitioned, and any parts will do.
+   * @param knownOf what is known of some rows
+   */
+  readonly divide:
+    | ((keys: readonly string[], knownOf: (keys: readonly string[]) => Promise<KnownRows>) => Promise<DividedRows>)
+    | undefined;
 }
+
+/** Rows in parts of whole partitions. */
+export interface DividedRows {
+  /** The store's keys. */
+  readonly parts: readonly (readonly string[])[];
+  /** Rows of partitions that are too large, which are in no part. */
+  readonly failedRows: number;
+  /** The message of the first of them; empty = there are none. */
+  readonly error: string;
+}
+
+/** Rows of a part, and of what is looked at together to divide them. */
+export const PART_ROWS = 10_000;
 
 /** Most rows of one run: their keys are held in memory. */
 export const MAX_RUN_ROWS = 1_000_000;
@@ -174,11 +198,33 @@ export function createResolverRun(
     return scan;
   };
 
-  const filtered = async (rows: KnownRows): Promise<FilteredRows> => {
+  const filtered = async (rows: KnownRows, isPart: boolean): Promise<FilteredRows> => {
     if (resolver.runFilter === "") return { chosen: rows, failedRows: 0, error: "" };
     const known = returned.length === 0 ? rows : withReturned(rows, await scanned(resolver), primary, returned);
     return filterRows(resolver.runFilter, primary, known, filterRequest, (asked, columns) =>
-      new BulkRun({ request: asked, columns }, preparer, () => filterContext, noStore, undefined).answer(),
+      new BulkRun({ request: asked, columns }, preparer, () => filterContext, noStore, undefined, isPart).answer(),
+    );
+  };
+
+  /**
+   * The rows of a part that run, with the inputs that are to be given. Of a partitioned resolver
+   * all rows are given the same ones, so that they share its calls.
+   */
+  const ready = async (all: KnownRows, isPart: boolean): Promise<FilteredRows> => {
+    const found = await filtered(all, isPart);
+    const own = { keys: found.chosen.keys, inputs: new Map([...found.chosen.inputs].filter(([feature]) => inputs.includes(feature))) };
+    if (resolver.partitionedBy.length === 0) return { ...found, chosen: own };
+    const chosen = await withAllInputs(primary, own, filterRequest, (asked, columns) =>
+      new BulkRun({ request: asked, columns }, preparer, () => filterContext, noStore, undefined, isPart).answer(),
+    );
+    return { ...found, chosen };
+  };
+
+  /** What rows are alike in that are computed together, in the order of the keys. */
+  const partitionTexts = ({ inputs: known, keys }: KnownRows): string[] => {
+    const textOf = keyTextOf(resolver.partitionedBy);
+    return keys.map((key, row) =>
+      textOf(resolver.partitionedBy.map((feature) => (feature === primary ? key : (known.get(feature)?.[row] ?? null)))),
     );
   };
 
@@ -227,11 +273,25 @@ export function createResolverRun(
         }
       }),
 
-    async compute(all) {
-      const { chosen, ...failed } = await filtered(all);
-      const own = { keys: chosen.keys, inputs: new Map([...chosen.inputs].filter(([feature]) => inputs.includes(feature))) };
+    divide:
+      resolver.partitionedBy.length === 0
+        ? undefined
+        : async (keys, knownOf) => {
+            const texts = new Map<string, string>();
+            for (let from = 0; from < keys.length; from += PART_ROWS) {
+              const { chosen } = await ready(await knownOf(keys.slice(from, from + PART_ROWS)), true);
+              for (const [row, text] of partitionTexts(chosen).entries()) texts.set(storeKey(chosen.keys[row] as FeatureValue), text);
+              signal.throwIfAborted();
+            }
+            const partitions = new Partitions(keys.length);
+            partitions.join(keys.map((key) => texts.get(key)));
+            return dividedRows(resolver, keys, partitions.parts(PART_ROWS));
+          },
+
+    async compute(all, isPart) {
+      const { chosen: own, ...failed } = await ready(all, isPart);
       let leftOut = 0;
-      let sum: ComputedRows = { rows: chosen.keys.length + failed.failedRows, ...failed };
+      let sum: ComputedRows = { rows: own.keys.length + failed.failedRows, ...failed };
       for (const rows of alike(own.keys, own.inputs)) {
         const bulk = new BulkRun(
           { request, columns: columnsOf(primary, own, rows) },
@@ -242,6 +302,7 @@ export function createResolverRun(
             return keep(execution, context, now, into);
           },
           options.tracing?.spans,
+          isPart,
         );
         const { failures } = await bulk.answer();
         const failedRows = sum.failedRows + new Set(failures.map(({ row }) => row)).size;
@@ -260,6 +321,17 @@ function conditionInputs({ condition }: ResolverInfo, { members }: NamespaceInfo
     const member = members.get(path);
     return member?.kind === "scalar" ? [member] : [];
   });
+}
+
+/** Parts of rows by their positions, without those that are too large. */
+function dividedRows(resolver: ResolverInfo, keys: readonly string[], parts: readonly (readonly number[])[]): DividedRows {
+  const fitting = parts.filter(({ length }) => length <= MOST_TOGETHER);
+  const large = parts.filter(({ length }) => length > MOST_TOGETHER);
+  return {
+    parts: fitting.map((part) => part.map((row) => keys[row] as string)),
+    failedRows: large.reduce((sum, { length }) => sum + length, 0),
+    error: large[0] ? tooLarge(resolver, large[0].length) : "",
+  };
 }
 
 const noStore = (): void => {};

@@ -9,6 +9,7 @@ import type { BulkAnswer } from "./bulk.ts";
 import type { GraphIndex } from "./graph/graph-index.ts";
 import type { NamespaceInfo, ScalarInfo } from "./graph/index-types.ts";
 import type { Scan } from "./ops/scan.ts";
+import { DividedPartitions } from "./partitions.ts";
 import { QueryRefused } from "./refusal.ts";
 import { type BulkInput, bulkColumn, type QueryRequest } from "./request/request.ts";
 import type { KnownRows } from "./resolver-run.ts";
@@ -122,4 +123,30 @@ export async function filterRows(
     inputs: new Map([...known.inputs].map(([feature, values]) => [feature, passing.map((row) => values[row])])),
   };
   return { chosen, failedRows, error };
+}
+
+/**
+ * Rows with all of their inputs: those that are not known of a row are computed, and are null where
+ * that fails, as a column of a table is.
+ * @param answer a bulk query that stores nothing
+ */
+export async function withAllInputs(
+  primary: ScalarInfo,
+  known: KnownRows,
+  request: QueryRequest,
+  answer: (request: QueryRequest, columns: readonly BulkInput[]) => Promise<BulkAnswer>,
+): Promise<KnownRows> {
+  const inputs = new Map([...known.inputs].map(([feature, values]) => [feature, [...values]]));
+  for (const rows of alike(known.keys, known.inputs)) {
+    const missing = [...inputs].filter(([feature]) => known.inputs.get(feature)?.[rows[0] as number] === undefined);
+    if (missing.length === 0) continue;
+    const asked = { ...request, outputs: missing.map(([{ fqn }]) => fqn) };
+    const found = await answer(asked, columnsOf(primary, known, rows)).catch((error: unknown) => {
+      if (error instanceof QueryRefused && !(error instanceof DividedPartitions)) return undefined;
+      throw error;
+    });
+    for (const [output, [, values]] of missing.entries())
+      for (const [at, row] of rows.entries()) values[row] = found?.columns[output]?.values[at] ?? null;
+  }
+  return { keys: known.keys, inputs };
 }

@@ -17,7 +17,7 @@ import { createJobTracer } from "../query/job-tracer.ts";
 import type { LiveDeployment } from "../query/live-deployment.ts";
 import type { Tracing } from "../query/query-context.ts";
 import { QueryRefused } from "../query/refusal.ts";
-import { type ComputedRows, type KnownRows, MAX_RUN_ROWS, type ResolverRun } from "../query/resolver-run.ts";
+import { type ComputedRows, type KnownRows, MAX_RUN_ROWS, PART_ROWS, type ResolverRun } from "../query/resolver-run.ts";
 import { CallFailed } from "../query/run/outcome.ts";
 import type { IncrementalKey, IncrementalStep } from "../stores/metadata/incremental.ts";
 import type { JobRecord } from "../stores/metadata/jobs.ts";
@@ -27,8 +27,6 @@ import { primaryKeyOf } from "../stores/online/store.ts";
 import { stored } from "../writes/stored.ts";
 import type { ResolverRunsOptions } from "./resolver-runs.ts";
 
-/** Rows that are computed together. */
-const PART_ROWS = 10_000;
 /** Most characters of an error that are kept. */
 const MAX_ERROR = 2_000;
 /** The beginning of the year 2, which every database knows, in microseconds since 1970. */
@@ -120,26 +118,30 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
       const span = continued && (run.incremental ?? { ...continued, until: untilOf(found?.latest, resolverRun, now) });
       if (span && !run.incremental && !(await metadata.resolverRuns.update(run.id, job.fence, { incremental: span })))
         throw new Error("another node has the run");
-      const tried = run.position === "" ? 0 : all.indexOf(run.position) + 1;
-      let sum: ComputedRows = tried === 0 ? { rows: 0, failedRows: 0, error: "" } : run;
-      for (let from = tried; from < all.length; ) {
+      const divided =
+        all.length > PART_ROWS ? await resolverRun.divide?.(all, (keys) => knownRows(resolverRun, run, keys, offline)) : undefined;
+      const tried = divided || run.position === "" ? 0 : all.indexOf(run.position) + 1;
+      const { failedRows: undivided = 0, error: why = "" } = divided ?? {};
+      let sum: ComputedRows = tried === 0 ? { rows: undivided, failedRows: undivided, error: why } : run;
+      const parts = divided?.parts ?? partsOf(all.slice(tried));
+      for (let at = 0; at < parts.length; ) {
         if (!lease.isCurrent()) {
           lease.release();
           lease = await deployments.acquire(target);
           resolverRun = begin(lease.deployment);
         }
-        const keys = all.slice(from, from + PART_ROWS);
+        const keys = parts[at] as readonly string[];
         const known = await knownRows(resolverRun, run, keys, offline);
         const { rows, failedRows, error } = await stored(options, async () => {
-          const computed = await resolverRun.compute(known);
+          const computed = await resolverRun.compute(known, all.length > PART_ROWS);
           signal.throwIfAborted();
           return computed;
         });
         await environmentOf(run);
         // Values of versions that were ended meanwhile were not stored.
         if (!lease.isCurrent()) continue;
-        from += PART_ROWS;
-        const position = keys.at(-1) ?? "";
+        at++;
+        const position = divided ? "" : (keys.at(-1) ?? "");
         sum = { rows: sum.rows + rows, failedRows: sum.failedRows + failedRows, error: sum.error || error.slice(0, MAX_ERROR) };
         progress(`${sum.rows} rows`);
         if (!(await metadata.resolverRuns.update(run.id, job.fence, { ...sum, position }))) throw new Error("another node has the run");
@@ -185,6 +187,11 @@ export function createRunHandler(options: ResolverRunsOptions & { readonly engin
       if (run) failed(run, reason, 0);
     },
   };
+}
+
+/** Rows in parts, in their order. */
+function partsOf(keys: readonly string[]): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(keys.length / PART_ROWS) }, (_, part) => keys.slice(part * PART_ROWS, (part + 1) * PART_ROWS));
 }
 
 /** The key of a resolver's progress. */

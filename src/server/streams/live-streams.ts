@@ -64,6 +64,11 @@ export class LiveStreams {
     });
   }
 
+  /** Whether the deployment of a stream is still the one that is live. */
+  isCurrent({ deploymentId, environment }: Pick<LiveStream, "deploymentId" | "environment">): boolean {
+    return this.parts.deployments.live(environment.id, "") === deploymentId;
+  }
+
   /** Those of all environments. */
   async all(): Promise<LiveStream[]> {
     const environments = await this.parts.metadata.environments();

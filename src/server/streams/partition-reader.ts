@@ -70,6 +70,11 @@ export interface PartitionReaderOptions {
   readonly tiles: Pick<TileStore, "commit" | "positions">;
   readonly streams: Pick<StreamStore, "addLetters">;
   readonly deployment: () => Promise<StepDeployment>;
+  /**
+   * Whether messages that were just read are for this deployment; false, and the signal is aborted,
+   * when another has taken over, which was live before some of them were pushed.
+   */
+  readonly isCurrent: () => boolean;
   readonly now: () => number;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Says why nothing is read; empty = it is. */
@@ -132,7 +137,7 @@ class PartitionReader {
    * again.
    */
   async step(opened: OpenTopic): Promise<boolean> {
-    const { key, scope, signal, tiles } = this.options;
+    const { isCurrent, key, scope, signal, tiles } = this.options;
     const { topic, topics } = opened;
     if (!this.#isKnown) {
       this.#position = (await tiles.positions(scope, key.streamId)).find(({ partition }) => partition === key.partition);
@@ -147,7 +152,7 @@ class PartitionReader {
     });
     const [lost] = batch.lost;
     if (lost) return this.#skipLost(topic, from, lost.earliest);
-    if (batch.messages.length === 0 || signal.aborted) {
+    if (batch.messages.length === 0 || signal.aborted || !isCurrent()) {
       this.#isKnown = false;
       return true;
     }

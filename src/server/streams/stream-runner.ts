@@ -184,6 +184,10 @@ export function startStreamRunner(parts: StreamRunnerParts): StreamRunner {
         open: () => parts.open(environment.id, stream.source),
         streams: metadata.streams,
         deployment: () => parts.stepOf({ environment, ...stream }),
+        isCurrent() {
+          if (!live.isCurrent({ environment, ...stream })) abort.abort();
+          return !abort.signal.aborted;
+        },
         now: () => clock.now(),
         pause: (ms) => clock.sleep(ms, signal),
         note: async (problem) => {

@@ -13,6 +13,7 @@ import type { OidcLogins } from "../access/oidc/logins.ts";
 import type { Projects } from "../access/projects.ts";
 import type { Sealer } from "../access/sealing.ts";
 import type { Caller, Tokens } from "../access/tokens.ts";
+import type { AfterAnswers } from "../after-answers.ts";
 import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
@@ -137,6 +138,8 @@ export interface Platform {
   readonly usage: () => Promise<Usage>;
   /** The count of this node's queries. */
   readonly queryCounts: QueryCounts;
+  /** What is recorded of requests when they are answered. */
+  readonly afterAnswers: AfterAnswers;
   /** What is recorded of the server's components, and which are suspended. */
   readonly components: Components;
   /** The counters of this node's requests. */

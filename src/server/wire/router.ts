@@ -236,7 +236,7 @@ const QUIET_PATHS: ReadonlySet<string> = new Set([
 
 /** Makes the handler of a server. */
 export function createRouter(platform: Platform, guard: Guard): FetchHandler {
-  const { clock, components, log, logRecorder, http, metrics, tokens } = platform;
+  const { afterAnswers, clock, components, log, logRecorder, http, metrics, tokens } = platform;
   let services: Promise<ServiceMethods> | undefined;
   const endpoints = new Map<string, Endpoint>();
   const loadServices = (): Promise<ServiceMethods> => {
@@ -363,12 +363,14 @@ export function createRouter(platform: Platform, guard: Guard): FetchHandler {
     }
     if (hasUnreadBody(request)) response.headers.set("connection", "close");
     const ms = performance.now() - began;
-    http.answered(served.endpoint, response.status, ms);
     const path = url?.pathname ?? "";
-    if (metrics.isOn) {
-      const known = { now: clock.now(), mayStateLength: !QUIET_PATHS.has(path), clientId: seen.clientId ?? clientOf(request) };
+    const now = clock.now();
+    afterAnswers.later(() => {
+      http.answered(served.endpoint, response.status, ms);
+      if (!metrics.isOn) return;
+      const known = { now, mayStateLength: !QUIET_PATHS.has(path), clientId: seen.clientId ?? clientOf(request) };
       logRecorder.record(accessRecord({ request, response, path, ms, ...known }));
-    }
+    });
     const quiet = QUIET_PATHS.has(path) && (response.ok || path === READINESS_PATH);
     const level = quiet ? "debug" : response.status >= 500 ? "warning" : "info";
     if (log.enabled(level)) {

@@ -1,7 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { PermissionName } from "../../domain/permissions.ts";
+import { Command } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
+import { useCommand } from "./command.ts";
 import { toast } from "./toasts.tsx";
 import { useMay } from "./who.ts";
 
@@ -14,6 +16,8 @@ interface ActionParts {
   readonly permission: PermissionName;
   /** A name that has to be typed, for what cannot be undone. */
   readonly typed?: string;
+  /** The words of the command that does the same. */
+  readonly words?: readonly (string | undefined)[];
   /** Does it and says what was done. */
   readonly act: () => Promise<string>;
   /** Called after it was done. */
@@ -23,7 +27,8 @@ interface ActionParts {
 }
 
 /** A button for what changes something: it asks, does it, and says that it was done. */
-export function Action({ verb, question, permission, typed, act, onDone, children }: ActionParts) {
+export function Action({ verb, question, permission, typed, words, act, onDone, children }: ActionParts) {
+  const command = useCommand();
   const isAsking = useSignal(false);
   if (!useMay(permission)) return null;
   const perform = async () => {
@@ -49,6 +54,7 @@ export function Action({ verb, question, permission, typed, act, onDone, childre
           onClose={() => (isAsking.value = false)}
         >
           {children}
+          {words && <Command line={command(...words)} />}
         </Confirm>
       )}
     </>

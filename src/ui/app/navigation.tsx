@@ -1,34 +1,11 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { PageName } from "../../domain/addresses.ts";
 import { GROUPS, ROUTES } from "../routes.ts";
 import { href, place } from "./place.ts";
-
-/** Pages of one thing, by the page of the list that they belong to. */
-const LISTS: Readonly<Partial<Record<PageName, PageName>>> = {
-  feature: "features",
-  resolver: "resolvers",
-  namedQuery: "namedQueries",
-  source: "sources",
-  queryRun: "queryRuns",
-  queryRunStage: "queryRuns",
-  run: "runs",
-  schedule: "schedules",
-  dataset: "datasets",
-  eval: "evals",
-  evalRun: "evals",
-  benchmark: "benchmarks",
-  notebook: "notebooks",
-  deployment: "deployments",
-  stream: "streams",
-  trace: "traces",
-  monitor: "monitors",
-  setting: "settings",
-};
 
 /** The pages of the environment, by their groups. */
 export function Navigation() {
   const page = place.value?.page;
-  const current = page && (LISTS[page] ?? page);
+  const current = page && (ROUTES[page]?.list ?? page);
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     const [box, link] = [nav.current, nav.current?.querySelector('[aria-current="page"]')];

@@ -10,7 +10,7 @@ import { Failed } from "../parts/failed.tsx";
 import { Page } from "../parts/page.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { type PageProps, routeOf } from "../routes.ts";
-import { address, moves, place } from "./place.ts";
+import { address, href, moves, place } from "./place.ts";
 
 type Loading = { readonly page: ComponentType<PageProps> } | { readonly error: CallError } | undefined;
 
@@ -57,7 +57,10 @@ export function OpenPage({ caller }: { readonly caller: Loaded<unknown> }) {
 function Nothing() {
   return (
     <Page title="Nothing here">
-      <Empty>There is no page at {address.value}.</Empty>
+      <Empty>
+        There is no page at {address.value}. Go to the <a href={href("overview", {})}>overview</a>, or find a page with <kbd>Ctrl</kbd>{" "}
+        <kbd>K</kbd>.
+      </Empty>
     </Page>
   );
 }

@@ -5,7 +5,11 @@ import { Copy } from "./copy.tsx";
 export function Command({ line }: { readonly line: string }) {
   return (
     <span class="command">
-      <code>{visibleLines(line)}</code>
+      <code>
+        {visibleLines(line)
+          .split(" ")
+          .map((word, at) => [at > 0 && " ", <span key={at}>{word}</span>])}
+      </code>
       <Copy text={line} />
     </span>
   );

@@ -12,6 +12,11 @@ export interface Column<Row> {
   /** What its rows are sorted by; absent = one cannot sort by it. */
   readonly sort?: (row: Row) => string | number;
   readonly isNumber?: boolean;
+  /**
+   * Whether its cells take several lines, because no other page has their text; not in a table of
+   * many rows.
+   */
+  readonly wraps?: boolean;
   /** CSS width; absent = a share of what is left. */
   readonly width?: string;
 }
@@ -59,8 +64,8 @@ export function WindowTable<Row>({ label, columns, rows, keyOf, sort, onSort, ro
           {shown.before > 0 && <Gap height={shown.before} columns={columns.length} />}
           {rows.slice(shown.from, shown.to).map((row, at) => (
             <tr key={keyOf(row)} aria-rowindex={shown.from + at + 2} style={isWindowed ? { height: `${rowHeight}px` } : {}}>
-              {columns.map(({ name, cell, isNumber }) => (
-                <td key={name} class={isNumber ? "number" : undefined}>
+              {columns.map(({ name, cell, isNumber, wraps }) => (
+                <td key={name} class={`${isNumber ? "number" : ""} ${wraps ? "wraps" : ""}`}>
                   {cell(row)}
                 </td>
               ))}

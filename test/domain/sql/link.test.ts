@@ -151,13 +151,72 @@ describe("rules", () => {
       "unknown key",
     ));
 
-  test("152: a key of a later version", () =>
+  test("146: max_staleness", () =>
     expectOne(
-      `${header}-- «unique_on»: {mode: row}\nselect id from t`,
-      "E152",
-      "header key 'unique_on' is not supported by this version of svc",
-      "not supported",
+      `${header}-- max_staleness: «soon»\nselect id, name from t`,
+      "E146",
+      "`max_staleness` is 'soon' but must be a duration such as 90s, 5m, 1h30m, 7d or 2w, or infinity",
+      "not a duration",
     ));
+
+  test("197: unique_on names a column that the query does not return", () =>
+    expectOne(
+      `${header}-- unique_on: [id, «nmae»]\nselect id, name from t`,
+      "E197",
+      "`unique_on` names 'nmae', which the query does not return; did you mean 'name'?",
+      "not an output",
+    ));
+
+  test("197: unique_on names a feature of the class that is no column", () =>
+    expectOne(
+      `${header}-- unique_on: «email»\nselect id, name from t`,
+      "E197",
+      "`unique_on` names 'email', which the query does not return; it returns id, name",
+      "not an output",
+    ));
+
+  test("197: a column twice, under two names", () =>
+    expectOne(`${header}-- unique_on: [name, «user.name»]\nselect id, name from t`, "E197", "'user.name' stands twice", "listed twice"));
+
+  test("197: a relation", () =>
+    expectOne(
+      `${header}-- unique_on: [«account»]\nselect id, name from t`,
+      "E197",
+      "'account' is a relation: name a feature that holds a value",
+      "a relation",
+    ));
+
+  test("197: one row has nothing to be compared with", () =>
+    expectOne(
+      `${header}-- count: one\n-- unique_on: [«name»]\nselect id, name from t where id = \${user.id}`,
+      "E197",
+      "`unique_on` compares the rows of a result, and with `count: one` there is one at most: take one of them out",
+      "one row",
+    ));
+
+  test("198: partitioned_by has no rows to divide", () =>
+    expectOne(
+      `${header}-- «partitioned_by»: [email]\nselect id, name from t`,
+      "E198",
+      "`partitioned_by` divides the rows that a function is called with, and a statement is called with none: it runs once for each set of values that it binds, or for up to 1,000 keys. For a table with partitions bind the column, such as `where country = ${user.country}`, so that the database reads those alone",
+      "without effect",
+    ));
+
+  test("unique_on and max_staleness are the resolver's", () => {
+    const { found, places, resolvers } = lint(`${header}-- Unique-On: [id, EMAIL]\n-- max_staleness: «1h30m»\nselect id, email from t`);
+    expect(found).toEqual([]);
+    const [made] = resolvers;
+    expect(made?.uniqueOn).toEqual(["user.id", "user.email"]);
+    expect(made?.maxStaleness?.seconds).toBe(5_400n);
+    const { file, line, column, endColumn } = made?.maxStalenessSpan ?? {};
+    expect(`${file}:${line}:${column}-${endColumn}`).toBe("get_user.svc.sql:4:19-24");
+    expect(places).toHaveLength(1);
+  });
+
+  test("unique_on of a `*` is taken on trust", () => {
+    const { resolvers } = lint(`${header}-- unique_on: [email]\nselect * from t`);
+    expect(resolvers[0]?.uniqueOn).toEqual(["user.email"]);
+  });
 
   test("152: not YAML, on the line inside of the comment", () =>
     expectOne(

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { meaningAt, suggestionsAt } from "../../../src/project/editor/name-lookup.ts";
+import { headerKeyAt, meaningAt, suggestionsAt } from "../../../src/project/editor/name-lookup.ts";
 import { Vocabulary } from "../../../src/project/editor/vocabulary.ts";
 import { readProjectText } from "../../../src/project/lint/lint.ts";
 import { isNearLinear } from "../../harness/growth.ts";
@@ -36,9 +36,24 @@ test("no text and no cursor is too much", () => {
       const offset = seed % (text.length + 1);
       for (const { label } of suggestionsAt(vocabulary, path, text, offset)) expect(label).not.toBe("");
       meaningAt(vocabulary, path, text, offset);
+      headerKeyAt(path, text, offset);
     }),
     seeded(500),
   );
+});
+
+test("a key of a header is said what it means, where it stands and where it is suggested", () => {
+  const { graph } = readProjectText({ files: [{ path: "models.py", text: MODELS }] });
+  const vocabulary = new Vocabulary(graph, undefined, () => MODELS);
+  const text = "-- resolves: User\n-- Unique-On: [id]\nselect id from unique_on\n";
+  const at = (word: string) => headerKeyAt("a.svc.sql", text, text.indexOf(word) + 2);
+  const says = "Columns of which no two rows have the same values, or the resolver fails: `[id, day]`.";
+  expect(at("Unique-On")).toBe(`\`unique_on\`: ${says}`);
+  expect([at("[id]"), at("unique_on"), at("select"), headerKeyAt("a.py", text, text.indexOf("Unique") + 2)]).toEqual([
+    ...[undefined, undefined, undefined, undefined],
+  ]);
+  const suggested = suggestionsAt(vocabulary, "a.svc.sql", "-- resolves: User\n-- uni", 24);
+  expect(suggested.find(({ label }) => label === "unique_on")?.about).toBe(says);
 });
 
 test("the cost of a long line grows as the line does", () => {

@@ -310,6 +310,27 @@ export const DEFINITION_FIXTURES: readonly RuleFixture[] = [
     files: after(USER, '\n\n@online(when=«1 == 1»)\ndef f(id: User.id) -> User.name:\n    return "x"\n'),
   },
   {
+    rule: "E197",
+    says: "User.id stands twice",
+    files: after(USER, "\n\n@online(unique_on=[«User.id», User.id])\ndef f() -> DataFrame[User.id, User.name]:\n    return []\n"),
+  },
+  {
+    rule: "E198",
+    says: "User.name is no column of the DataFrame that f takes: add it to the columns",
+    files: after(
+      USER,
+      "\n\n@online(partitioned_by=[«User.name»])\ndef f(rows: DataFrame[User.id]) -> DataFrame[User.id, User.name]:\n    return []\n",
+    ),
+  },
+  {
+    rule: "E199",
+    says: "features.f has max_staleness 1d, and user.name, which it gives, has 1h: leave one of them out",
+    files: {
+      "features.py":
+        'from svc import online\nfrom svc.features import features\n\n\n@features(max_staleness="1h")\nclass User:\n    id: int\n    name: str\n\n\n@online(max_staleness=«"1d"»)\ndef f(id: User.id) -> User.name:\n    return "x"\n',
+    },
+  },
+  {
     rule: "E210",
     says: "placeholder :id has no value: give it in args=",
     files: after(

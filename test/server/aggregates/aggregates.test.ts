@@ -213,9 +213,13 @@ test("what cannot be backfilled is refused, with what can", async () => {
       () => "accepted",
       (error: Error) => error.message,
     );
-  expect(await refused({ feature: "user.spent" })).toContain("did you mean 'user.spend'");
+  expect(await refused({ feature: "user.spent" })).toBe(
+    "[invalid_argument] 'user.spent' is no feature whose aggregate is kept; did you mean 'user.spend'?",
+  );
   expect(await refused({ feature: "user.plain" })).toContain("no feature whose aggregate is kept");
-  expect(await refused({ feature: "user.spend", resolver: "nobody" })).toContain("there is no resolver 'nobody'");
+  expect(await refused({ feature: "user.spend", resolver: "nobody" })).toContain(
+    "there is no resolver 'nobody'; `svc resolvers` shows them",
+  );
   expect(await refused({ feature: "" })).toContain("Name a feature");
   const bounds = { lowerBound: microsToTimestamp(NOW), upperBound: microsToTimestamp(NOW) };
   expect(await refused({ feature: "user.spend", ...bounds })).toContain("not before");

@@ -65,6 +65,15 @@ def waits(text, path):
         stream.write(str(os.getpid()))
     time.sleep(600)
 
+def endless(output):
+    return float("inf")
+
+def largest(output):
+    return -1e100
+
+def larger(output):
+    return 1e101
+
 def dies(text):
     os._exit(7)
 
@@ -76,6 +85,7 @@ Evaluation("halves", dataset="words", task=half, inputs=["weight"], scorers=[
 Evaluation("judged", dataset="words", task=same, scorers=[
     judge("Is {output} like {expected}? {{yes}}", model="judge-1", integration="chat", timeout="30s")])
 Evaluation("waits", dataset="paths", task=waits, scorers=[exact_match("text")])
+Evaluation("extremes", dataset="words", task=same, scorers=[endless, largest, larger])
 Evaluation("dies", dataset="words", task=dies, inputs=["text"], scorers=[exact_match("text")])
 Evaluation("astray", dataset="words", task=same, scorers=[exact_match("expectd")])
 Evaluation("nowhere", dataset="none", task=same, scorers=[exact_match("text")])
@@ -186,6 +196,19 @@ describe("a run", () => {
     expect((await tableOf(run)).output).toEqual(["a", "bb", "abcabc", "raise", "exit"]);
     expect(run.scores).toMatchObject([{ scorer: "exact_match", count: 5n, mean: 4 / 5 }]);
     expect(run.firstFailure).toBeUndefined();
+  }, 300_000);
+
+  test("takes scores of which averages can be made", async () => {
+    const run = await ended("extremes");
+    expect(run.scores).toMatchObject([
+      { scorer: "endless", count: 0n, errors: 5n },
+      { scorer: "largest", count: 5n, errors: 0n, mean: -1e100 },
+      { scorer: "larger", count: 0n, errors: 5n },
+    ]);
+    expect(run.averageScore).toBe(-1e100);
+    const table = await tableOf(run);
+    expect(table["error.endless"]?.[0]).toBe("NoScore: endless returned inf, which is no number");
+    expect(table["error.larger"]?.[0]).toBe("NoScore: larger returned 1e+101, and a score is at most 1e+100");
   }, 300_000);
 
   test("compares numbers exactly, by a difference, and by a share", async () => {
@@ -312,7 +335,21 @@ describe("what is asked for", () => {
   test("an evaluation has the same id by its name, and tells its latest scored run and its revision", async () => {
     const { evaluations } = await service().listEvaluations({});
     expect(evaluations.map(({ evaluation }) => evaluation?.name)).toEqual([
-      ...["alone", "astray", "dies", "halves", "judged", "many", "mispinned", "nowhere", "pinned", "repeats", "shouts", "waits"],
+      ...[
+        "alone",
+        "astray",
+        "dies",
+        "extremes",
+        "halves",
+        "judged",
+        "many",
+        "mispinned",
+        "nowhere",
+        "pinned",
+        "repeats",
+        "shouts",
+        "waits",
+      ],
     ]);
     const shouts = evaluations.find(({ evaluation }) => evaluation?.name === "shouts");
     expect(shouts?.id).toMatch(/^evl_[0-9a-f]{32}$/);

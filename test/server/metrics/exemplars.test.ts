@@ -6,35 +6,34 @@ import type { MetricReader } from "../../../src/server/metrics/reader.ts";
 
 type Selection = Parameters<MetricReader["exemplars"]>[0];
 
-/** A reader with one exemplar a second, of two names in turn; notes what it was asked for. */
+/** A reader with three exemplars of each of two names, the greatest first; notes what it was asked for. */
 function reader(asked: Selection[]) {
   return {
-    exemplars(selection: Selection) {
+    async exemplars(selection: Selection) {
       asked.push(selection);
-      return Array.from({ length: 60 }, (_, at) => ({
-        ...{ at, value: at / 10, traceId: `t${at}` },
-        labels: { query_name: at % 2 === 0 ? "a" : "b", deployment: "d", branch: "" },
+      return ["a", "b"].map((query_name) => ({
+        labels: { query_name },
+        exemplars: [5, 9, 7].map((at, rank) => ({ at, value: 10 - rank, traceId: `${query_name}${at}` })),
       }));
     },
   };
 }
 const RANGE = { environmentId: "env_1", from: 0, before: 60 };
-const of = (text: string, labels: Readonly<Record<string, string>>, asked: Selection[] = []) =>
-  exemplarsOf(reader(asked), parseMetricExpression(text), RANGE)(labels).map(({ traceId }) => traceId);
+const of = async (text: string, labels: Readonly<Record<string, string>>, asked: Selection[] = []) =>
+  (await exemplarsOf(reader(asked), parseMetricExpression(text), RANGE))(labels).map(({ traceId }) => traceId);
 
-test("a series has the latest of its own labels, in the order of time", () => {
-  expect(of("p99:query.latency by {query_name}", { query_name: "b" })).toEqual(Array.from({ length: 20 }, (_, at) => `t${21 + 2 * at}`));
-  expect(of("p99:query.latency", {})).toEqual(Array.from({ length: 20 }, (_, at) => `t${40 + at}`));
-  expect(of("p99:query.latency by {query_name}", { query_name: "c" })).toEqual([]);
+test("a series has those of its own labels, in the order of time", async () => {
+  expect(await of("p99:query.latency by {query_name}", { query_name: "b" })).toEqual(["b5", "b7", "b9"]);
+  expect(await of("p99:query.latency by {query_name}", { query_name: "c" })).toEqual([]);
 });
 
-test("the expression's filters and environment are asked for; what is the server's, of the server", () => {
+test("the expression's filters, groups and environment are asked for; what is the server's, of the server", async () => {
   const asked: Selection[] = [];
-  of("max:query.latency{query_name:a}", {}, asked);
-  of("p50:http.latency", {}, asked);
+  await of("max:query.latency{query_name:a} by {branch}", {}, asked);
+  await of("p50:http.latency", {}, asked);
   expect(asked).toEqual([
-    { ...RANGE, metric: "query.latency", filters: [{ label: "query_name", patterns: ["a"], isNegated: false }] },
-    { ...RANGE, metric: "http.latency", environmentId: SERVER_SCOPE, filters: [] },
+    { ...RANGE, metric: "query.latency", by: ["branch"], filters: [{ label: "query_name", patterns: ["a"], isNegated: false }] },
+    { ...RANGE, metric: "http.latency", by: [], environmentId: SERVER_SCOPE, filters: [] },
   ]);
 });
 
@@ -44,8 +43,8 @@ test.each([
   "sum:query.count",
   "p99:query.latency / 2",
   "p99:query.latency + p50:query.latency",
-])("%s has none: its values are none that a call had", (text) => {
+])("%s has none: its values are none that a call had", async (text) => {
   const asked: Selection[] = [];
-  expect(of(text, {}, asked)).toEqual([]);
+  expect(await of(text, {}, asked)).toEqual([]);
   expect(asked).toEqual([]);
 });

@@ -14,6 +14,7 @@ let said: string[];
 let recording: MetricRecording;
 let reader: MetricReader;
 const clock = { now: () => now, sleep: (ms: number) => Bun.sleep(ms) };
+const SILENT = { debug() {}, info() {}, warning() {}, error() {}, enabled: () => true };
 const QUERY = { query_name: "fraud", deployment: "dpl_1", branch: "" };
 
 beforeEach(() => {
@@ -25,7 +26,7 @@ beforeEach(() => {
     if (isBroken) throw new Error("the disk is full");
     return store;
   };
-  const log = { debug() {}, info() {}, warning: (message: string) => said.push(message), error() {}, enabled: () => true };
+  const log = { ...SILENT, warning: (message: string) => said.push(message) };
   recording = createMetricRecorder({ store: open, clock, log });
   reader = createMetricReader({ store: async () => store, recording, features: { unwritten: () => [] } });
 });
@@ -38,6 +39,11 @@ const selection = (metric: string, more: Partial<MetricSelection> = {}): MetricS
   ...{ environmentId: "env_1", metric, filters: [], by: [], from: T0 - HOUR, before: T0 + HOUR, stepMs: 60_000, maxGroups: 10 },
   ...more,
 });
+/** Traces of the only group, with their values. */
+const exemplars = async (more: Partial<MetricSelection> = {}) =>
+  (await reader.exemplars(selection("query.latency", more))).flatMap((group) =>
+    group.exemplars.map(({ traceId, value }) => [traceId, value]),
+  );
 const totals = async (metric: string, more: Partial<MetricSelection> = {}) => {
   const { groups } = await reader.read(selection(metric, more));
   return groups.map(({ labels, buckets }) => [...Object.values(labels), buckets.reduce((sum, one) => sum + one.sum, 0)]);
@@ -78,14 +84,37 @@ describe("recording", () => {
     latency.observe(0, "nothing");
     const [bucket] = (await reader.read(selection("worker.memory"))).groups[0]?.buckets ?? [];
     expect(bucket).toMatchObject({ count: 2, sum: 40, min: 10, max: 30 });
-    const found = reader.exemplars(selection("query.latency"));
-    expect(found.map(({ traceId, value }) => [traceId, value])).toEqual([
+    const traced = [
       ["second", 0.2],
       ["nothing", 0],
-    ]);
-    expect(reader.exemplars(selection("query.latency", { filters: [{ label: "query_name", patterns: ["x"], isNegated: false }] }))).toEqual(
-      [],
-    );
+    ];
+    expect(await exemplars()).toEqual(traced);
+    await recording.flush();
+    expect(await exemplars()).toEqual(traced);
+    expect(await exemplars({ filters: [{ label: "query_name", patterns: ["x"], isNegated: false }] })).toEqual([]);
+  });
+
+  test("traces of values that were handed over are found by the recording of the next start, each once", async () => {
+    const latency = recording.histogram("query.latency", "env_1", QUERY);
+    latency.observe(0.2, "first");
+    await recording.flush();
+    now += HOUR;
+    latency.observe(0.3, "later");
+    await recording.flush();
+    recording.end();
+    recording = createMetricRecorder({ store: async () => store, clock, log: SILENT });
+    reader = createMetricReader({ store: async () => store, recording, features: { unwritten: () => [] } });
+    const kept = [
+      ["later", 0.3],
+      ["first", 0.2],
+    ];
+    const range = { before: T0 + 2 * HOUR };
+    expect(await exemplars(range)).toEqual(kept);
+    recording.histogram("query.latency", "env_1", QUERY).observe(5, "now");
+    expect(await exemplars(range)).toEqual([["now", 5], ...kept]);
+    expect(
+      await exemplars({ ...range, by: ["query_name"], filters: [{ label: "deployment", patterns: ["dpl_2"], isNegated: false }] }),
+    ).toEqual([]);
   });
 
   test("beyond the bound of a metric's series the rest is counted as other, and how often that was", async () => {

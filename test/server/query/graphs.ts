@@ -171,6 +171,8 @@ export interface ResolverOptions {
   readonly total?: boolean;
   /** The result is the rows of this has-many relation. */
   readonly relation?: string;
+  readonly uniqueOn?: readonly string[];
+  readonly partitionedBy?: readonly string[];
 }
 
 /** A parameter: a path, a path ending in `?` (Optional), `now`, or a path with a default. */
@@ -186,6 +188,8 @@ function common(fqn: string, outputs: readonly string[], options: ResolverOption
     environments: [...(options.environments ?? [])],
     outputShape: options.relation ? OutputShape.RELATION : options.rows ? OutputShape.ROWS : OutputShape.UNSPECIFIED,
     relation: options.relation ?? "",
+    uniqueOn: [...(options.uniqueOn ?? [])],
+    partitionedBy: [...(options.partitionedBy ?? [])],
     total: options.total ?? false,
     ...(options.when ? { when: options.when[0], whenText: options.when[1] } : {}),
     span: create(SpanSchema, { file, line: options.line ?? 1 }),

@@ -120,6 +120,7 @@ if (import.meta.main) {
           ...{ pool: undefined as never, release: () => undefined },
           store: async () => true,
         }),
+        isCurrent: () => true,
         now: () => Date.now(),
         pause: (ms) => Bun.sleep(ms),
         note: async () => undefined,

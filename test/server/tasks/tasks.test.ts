@@ -51,6 +51,12 @@ class Report:
 def unspeakable():
     return object()
 
+def endless():
+    return float("inf")
+
+def long():
+    return "x" * 70_000
+
 def fails(path: str):
     raise KeyError("gone: " + path)
 
@@ -192,8 +198,15 @@ describe("what a task runs", () => {
     expect(JSON.parse(task.resultJson)).toEqual(result);
   });
 
-  test.each(["Report.nothing", "unspeakable"])("%s gives nothing that is JSON", async (callable) => {
-    expect(await call(callable)).toMatchObject({ state: TaskState.SUCCEEDED, resultJson: "" });
+  test.each([
+    ["Report.nothing", []],
+    ["unspeakable", ["what the function returned is not kept: it is no JSON: TypeError: Object of type object is not JSON serializable"]],
+    ["endless", ["what the function returned is not kept: it is no JSON: ValueError: Out of range float values are not JSON compliant"]],
+    ["long", [expect.stringContaining("not kept: as JSON it has 70,002 characters, of 65,536 that are kept at most;")]],
+  ])("%s gives nothing that is kept, and the log says why", async (callable, lines) => {
+    const task = await call(callable);
+    expect(task).toMatchObject({ state: TaskState.SUCCEEDED, resultJson: "" });
+    expect((await linesOf(task.id)).map(({ message }) => message.replace(/: inf$/, ""))).toEqual(lines);
   });
 
   test("arguments with names are given by name, with their types", async () => {

@@ -31,7 +31,7 @@ from .monitor_rules import ResolvedMonitor
 from .query_rules import ResolvedQuery
 from .schedule_rules import ResolvedSchedule, time_text
 from .validation_rules import validations_json
-from .spans import call_span, class_span, resolver_option_text, resolver_span
+from .spans import call_span, class_span, resolver_option_text, resolver_part_span, resolver_span
 from .sink_rules import sink_json
 from .stream_rules import Resolved, stream_json
 
@@ -260,7 +260,7 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
     definition = spec.definition
     options = definition.options
     environments = [options.environment] if isinstance(options.environment, str) else list(options.environment or ())
-    timeout = parse_duration(options.timeout)
+    timeout, staleness = parse_duration(options.timeout), parse_duration(options.max_staleness)
     python = {"module": definition.module, "name": definition.function_name}
     document: dict[str, Any] = {
         "fqn": spec.fqn,
@@ -287,6 +287,10 @@ def _resolver(spec: ResolverSpec, chosen: ChosenRows, translation: dict[str, Any
             relation=spec.relation,
             untranslated=translation.get("untranslated"),
             venv=options.venv,
+            uniqueOn=list(spec.unique_on),
+            partitionedBy=list(spec.partitioned_by),
+            maxStaleness=None if staleness is None else duration_json(staleness),
+            maxStalenessSpan=None if staleness is None else resolver_part_span(definition, "option", "max_staleness", "").json(),
             resourceHint=f"RESOURCE_HINT_{options.resource_hint.upper()}" if options.resource_hint else None,
             when=None if spec.when is None else condition_json(spec.when, getattr(spec.output_class, "__svc_features__")),
             whenText=None if spec.when is None else resolver_option_text(definition, "when") or repr(spec.when),

@@ -159,7 +159,7 @@ def resolver_part_span(item: Decorated, part: str, name: str, token: str, inner:
     if part == "return":
         return _part(source, node.returns, token, fallback)
     if part == "option":
-        return _part(source, _keyword(node.decorator_list, name), "", fallback)
+        return _part(source, _keyword(node.decorator_list, name), token, fallback)
     arguments = node.args
     listed = [*arguments.posonlyargs, *arguments.args]
     positional = dict(zip([argument.arg for argument in reversed(listed)], reversed(arguments.defaults)))

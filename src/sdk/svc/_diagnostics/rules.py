@@ -885,6 +885,11 @@ class BadCondition:
         "decided at once",
     )
     no_condition = Message(code, "when= is {value}: write a condition such as {owner}.{example} == 1", "no condition")
+    not_of_class = Message(
+        code,
+        "when= is {value}, and '_' is the row of an expression: begin with the class, such as {owner}.{example} == 1",
+        "no condition",
+    )
     not_of_row = Message(code, "the condition cannot be tested for a row: {error}", "no condition")
     of_rows = Message(
         code,
@@ -908,6 +913,54 @@ class UnknownVenv:
         "no resolver, function or evaluation runs in venv '{venv}', and so no hook: only `svc task run --venv` could use it",
         "not used",
     )
+
+
+class BadUniqueOn:
+    """`unique_on` names no columns that the rows of a resolver have."""
+
+    code = 197
+    no_feature = Message(code, "{option} holds {value}: write features, such as {option}=[{example}]", "no feature")
+    nothing = Message(code, "{option} is empty: write features, such as {option}=[{example}]", "no feature")
+    not_returned = Message(code, "{feature} is no output of {resolver}, so its rows cannot be told apart by it", "not an output")
+    of_values = Message(
+        code,
+        "unique_on compares the rows of a result, and {resolver} gives values of one row: return DataFrame[...], or take unique_on out",
+        "no rows",
+    )
+    one_row = Message(
+        code,
+        "`unique_on` compares the rows of a result, and with `count: {count}` there is one at most: take one of them out",
+        "one row",
+    )
+    relation = Message(code, "{feature} is a relation: name a feature that holds a value", "a relation")
+    twice = Message(code, "{feature} stands twice", "listed twice")
+    unknown_column = Message(code, "`unique_on` names '{column}', which the query does not return; {near}", "not an output")
+
+
+class BadPartitionedBy:
+    """`partitioned_by` names no columns that a resolver is given."""
+
+    code = 198
+    no_feature = Message(code, "{option} holds {value}: write features, such as {option}=[{example}]", "no feature")
+    nothing = Message(code, "{option} is empty: write features, such as {option}=[{example}]", "no feature")
+    not_given = Message(code, "{feature} is no column of the DataFrame that {resolver} takes: add it to the columns", "not a column")
+    of_other_row = Message(
+        code,
+        "{feature} belongs to a row that a relation leads to: rows are divided by features of their own",
+        "of another row",
+    )
+    of_statement = Message(
+        code,
+        "`partitioned_by` divides the rows that a function is called with, and a statement is called with none: it runs once for each set of values that it binds, or for up to 1,000 keys. For a table with partitions bind the column, such as `where country = ${{user.country}}`, so that the database reads those alone",
+        "without effect",
+    )
+    of_values = Message(
+        code,
+        "partitioned_by divides a DataFrame, and {resolver} takes none: take DataFrame[...], or take partitioned_by out",
+        "no DataFrame",
+    )
+    relation = Message(code, "{feature} is a relation: name a feature that holds a value", "a relation")
+    twice = Message(code, "{feature} stands twice", "listed twice")
 
 
 class UnreadableMessage:

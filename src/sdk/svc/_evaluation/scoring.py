@@ -15,6 +15,8 @@ from .._model.evaluation import Contains, ExactMatch, Judge, Numeric
 from .judge import judge_score
 
 Row = Dict[str, Any]
+#: Largest score, so that averages have room; `MAX_SCORE` of the server.
+LARGEST_SCORE = 1e100
 #: Gives the score of an output in a row. Raises what the scorer raises.
 Score = Callable[[Any, Row], Optional[float]]
 
@@ -89,4 +91,6 @@ def _number(name: str, value: Any) -> Optional[float]:
     number = float(value) if isinstance(value, (int, float, Decimal)) else math.nan
     if not math.isfinite(number):
         raise NoScore(f"{name} returned {value!r:.200}, which is no number")
+    if abs(number) > LARGEST_SCORE:
+        raise NoScore(f"{name} returned {value!r:.200}, and a score is at most {LARGEST_SCORE:g}")
     return number

@@ -38,6 +38,9 @@ class ResolverOptions:
     when: Any = None
     resource_hint: Optional[str] = None
     venv: Optional[str] = None
+    unique_on: Any = None
+    partitioned_by: Any = None
+    max_staleness: Union[str, timedelta, None] = None
     others: Others = ()
 
 
@@ -117,6 +120,10 @@ class ResolverSpec:
     relation: str = ""
     #: What must be true of a row for it to be computed; None = nothing.
     when: Optional[Condition] = None
+    #: FQNs of outputs of which no two rows of one result have the same values.
+    unique_on: tuple[str, ...] = ()
+    #: FQNs of columns of its table: rows with the same values of them are in one call.
+    partitioned_by: tuple[str, ...] = ()
 
     @property
     def is_threaded(self) -> bool:

@@ -49,6 +49,9 @@ def online(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
+    max_staleness: Union[str, timedelta, None] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -67,6 +70,9 @@ def online(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
+    max_staleness: Union[str, timedelta, None] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for online and offline queries. It can be called in tests like
@@ -103,9 +109,19 @@ def online(
     venv: the name under `venvs` of svc.yaml of the requirements that the function needs: it runs in
         worker processes of their own, which have these packages alone. Import there what the
         environment's requirements lack: inside of the function, or in `before_all(venv=...)`.
+    unique_on: columns of the DataFrame that it returns, such as `[Txn.user_id, Txn.day]`: no two rows of
+        one call have the same values there, or the call fails and names both rows. Rows with None in
+        one of them are not compared.
+    partitioned_by: columns of the DataFrame that it takes, such as `[User.country]`: rows of a query or a
+        run that have the same values there are in one call, however many rows there are, and calls
+        for other values may run beside it. Default: the rows that are computed together, at most
+        10,000, are one call.
+    max_staleness: how old a stored value of its outputs may be to serve a query, such as "1d", for
+        those whose feature and class say nothing.
     """
     unknown = kept("online", others)
-    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, unknown)
+    promises = (unique_on, partitioned_by, max_staleness)
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, *promises, unknown)
     return _decorate(ONLINE, fn, options)
 
 
@@ -127,6 +143,9 @@ def offline(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
+    max_staleness: Union[str, timedelta, None] = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -145,11 +164,15 @@ def offline(
     when: Any = None,
     resource_hint: Optional[Literal["cpu", "io"]] = None,
     venv: Optional[str] = None,
+    unique_on: Any = None,
+    partitioned_by: Any = None,
+    max_staleness: Union[str, timedelta, None] = None,
     **others: NoReturn,
 ) -> Any:
     """Makes a function a resolver for offline queries and jobs only. Takes what `online` takes."""
     unknown = kept("offline", others)
-    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, unknown)
+    promises = (unique_on, partitioned_by, max_staleness)
+    options = ResolverOptions(tags, environment, timeout, cron, owner, name, total, translate, when, resource_hint, venv, *promises, unknown)
     return _decorate(OFFLINE, fn, options)
 
 

@@ -19,11 +19,12 @@ from .._surface.names import parse_duration
 from .._surface.options import RESOLVER_CHECKS, check_options
 from .._types.annotations import annotation_text, read_annotation, unreadable
 from .feature_class import FeatureClass
-from .operand import shown
+from .operand import Expression, shown
 from .field import MISSING, WindowField
 from .reference import FeatureReference, RowSelection, crosses_many, field_of, path_of, type_of
 from .registry import registry
 from .resolver import InputSpec, OutputSpec, ResolverDefinition, ResolverSpec
+from .row_promises import RowPromises, read_promises
 from .validation import checks_of
 from .windows import format_window, readable_path, windowed_name
 
@@ -33,6 +34,8 @@ class SignatureReader(FrameSignature):
 
     #: What must be true of a row for the resolver to compute it.
     condition: Optional[Condition] = None
+    #: What it promises of its rows, and asks of those that it is given.
+    promises = RowPromises()
 
     def read(self) -> None:
         for option, text in check_options(RESOLVER_CHECKS, self.definition.options).items():
@@ -47,6 +50,7 @@ class SignatureReader(FrameSignature):
         self.check_overlap()
         self.check_rows()
         self.read_condition()
+        self.promises = read_promises(self)
 
     def read_parameter(self, parameter: inspect.Parameter) -> None:
         name = parameter.name
@@ -177,7 +181,8 @@ class SignatureReader(FrameSignature):
             return self.problem(rules.BadCondition.decided(value=given, owner=name, example=first), "option", "when")
         condition = as_condition(given)
         if condition is None:
-            return self.problem(rules.BadCondition.no_condition(value=shown(given), owner=name, example=first), "option", "when")
+            says = rules.BadCondition.not_of_class if isinstance(given, Expression) else rules.BadCondition.no_condition
+            return self.problem(says(value=shown(given), owner=name, example=first), "option", "when")
         foreign = next((item for item in references_in(condition) if item._svc_root is not owner), None)
         if foreign is not None:
             return self.problem(rules.BadCondition.other_class(reference=repr(foreign), owner=name), "option", "when")
@@ -380,6 +385,8 @@ def compile_resolver(definition: ResolverDefinition) -> tuple[Optional[ResolverS
             reader.shape,
             path_of(reader.relation) if reader.relation is not None else "",
             reader.condition,
+            reader.promises.unique_on,
+            reader.promises.partitioned_by,
         ),
         reader.problems,
     )

@@ -223,5 +223,6 @@ RESOLVER_CHECKS: dict[str, Check] = {
     "total": check_flag,
     "translate": check_flag,
     "resource_hint": lambda option, value: check_choice(option, value, ("cpu", "io")),
+    "max_staleness": check_staleness,
     "venv": check_venv,
 }

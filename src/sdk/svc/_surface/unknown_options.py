@@ -27,24 +27,19 @@ _NO_ENCODING = "windows have values of types that the server knows; feature(...)
 _NO_STREAM_WINDOWS = "messages are computed once, as they come; a windowed feature with materialization= aggregates their rows"
 _WINDOWS = "windows are written as texts, such as windowed('10m', '7d')"
 _STORED = "store_online=, store_offline= and cache_nulls= say what is stored"
-_IN_FEATURE = "max_staleness= of the feature, or of its class, says how long its values are kept"
 _NO_ENGINE_ARGUMENTS = "the server reads the database itself and has no driver to hand them to"
-_RUN_AT_ONCE = "a resolver is given the rows of a query, in batches that the server makes"
 
 _RESOLVER: Mapping[str, str] = {
-    "cache": _IN_FEATURE,
+    "cache": "max_staleness= of the feature, or of its class, says how long its values are kept",
     "data_sources": "a SQL resolver names its source in its file, or returns source.query_string(...)",
     "description": "the docstring is the description",
     "incremental": "SQL resolvers run incrementally: query_string(...).incremental(...), or 'incremental' in the header of their file",
     "machine_type": _NO_RESOURCES,
-    "max_staleness": _IN_FEATURE,
-    "output_row_order": _RUN_AT_ONCE,
-    "partitioned_by": _RUN_AT_ONCE,
+    "output_row_order": "rows are matched by their primary key, in whatever order they come",
     "resource_group": _NO_RESOURCES,
     "retries": "a call that fails is not tried again",
     "schedule": "cron= is the schedule",
     "static": "a DataFrame is computed when the resolver runs",
-    "unique_on": "rows are told apart by the primary key",
 }
 _STORAGE: Mapping[str, str] = {
     "cache_strategy": _STORED,

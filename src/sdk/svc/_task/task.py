@@ -156,13 +156,21 @@ _MISSING: Any = object()
 
 
 def _result_json(result: Any) -> Optional[str]:
+    """What a function returned, as JSON; None for nothing, and with a line on stderr for what is not
+    kept.
+    """
     if result is None:
         return None
     try:
         text = json.dumps(result, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return text if len(text) <= RESULT_LENGTH else None
+    except (TypeError, ValueError, RecursionError) as error:
+        why = f"it is no JSON: {type(error).__name__}: {error}"
+    else:
+        if len(text) <= RESULT_LENGTH:
+            return text
+        why = f"as JSON it has {len(text):,} characters, of {RESULT_LENGTH:,} that are kept at most; write it to a file or a dataset"
+    sys.stderr.write(f"what the function returned is not kept: {why}\n")
+    return None
 
 
 def main(argv: List[str]) -> int:

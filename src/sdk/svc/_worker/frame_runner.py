@@ -153,7 +153,7 @@ class RowsRunner(FrameRunner):
             "type": "RESULT",
             "id": message["id"],
             "columns": {},
-            "groups": {"offsets": offsets if self._is_relation else [0, offsets[-1]], "columns": {name: packed(values) for name, values in columns.items()}},
+            "groups": {"offsets": offsets, "columns": {name: packed(values) for name, values in columns.items()}},
             "ranMs": (time.perf_counter() - started) * 1000,
         }
         self._checks.add_to(result, columns)

@@ -53,6 +53,8 @@ export interface ScalarInfo {
   readonly isOldVersion: boolean;
   /** What callers are told when it is deprecated: `is deprecated: use user.name`. */
   readonly deprecation?: string | undefined;
+  /** Whether it is tagged `pii`: no message shows its values where they are no caller's. */
+  readonly personal: boolean;
   readonly primary: boolean;
   readonly featureTime: boolean;
   /** Coercion of values that resolvers return; those that break a strict rule do not fit. */
@@ -284,6 +286,10 @@ export interface ResolverInfo {
   readonly shape: "values" | "rows" | "relation";
   /** Whether its rows are all rows of its class. */
   readonly total: boolean;
+  /** Features of which no two rows of a result have the same values; empty = none are promised. */
+  readonly uniqueOn: readonly ScalarInfo[];
+  /** Columns of its table: rows with the same values of them are in one call; empty = none. */
+  readonly partitionedBy: readonly ScalarInfo[];
   /** Path of the bool of which a row must be true in a run by itself; empty = all rows run. */
   readonly runFilter: string;
   /** FQN of the resolver whose rows run by themselves; empty = all that are known run. */

@@ -31,6 +31,7 @@ export function rowsInfo(many: { readonly namespace: string }, name: string): Sc
     followsOffline: false,
     version: 1,
     isOldVersion: false,
+    personal: false,
     primary: false,
     featureTime: false,
     strict: asIs,

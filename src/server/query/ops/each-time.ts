@@ -35,12 +35,19 @@ export async function eachTime<T>(
 
 /** The same for the results of an op. */
 export async function callEachTime(run: Run, rows: readonly Row[], call: (rows: readonly Row[]) => Promise<OpResults>): Promise<OpResults> {
-  const parts = await eachTime(run, rows, call);
+  return joinedResults(await eachTime(run, rows, call), rows.length);
+}
+
+/** Results of an op for parts of its rows, as those of all of them. */
+export function joinedResults(
+  parts: readonly { readonly positions: readonly number[]; readonly result: OpResults }[],
+  rows: number,
+): OpResults {
   const [only] = parts;
   if (only && parts.length === 1) return only.result;
-  const outcomes = (only?.result.outcomes ?? []).map((): OpResults["outcomes"][number][number][] => new Array(rows.length));
-  const observedAt = new Array<number | undefined>(rows.length);
-  const found = only?.result.found && new Array<RowFound>(rows.length);
+  const outcomes = (only?.result.outcomes ?? []).map((): OpResults["outcomes"][number][number][] => new Array(rows));
+  const observedAt = new Array<number | undefined>(rows);
+  const found = only?.result.found && new Array<RowFound>(rows);
   for (const { positions, result } of parts)
     for (const [at, position] of positions.entries()) {
       for (const [output, column] of outcomes.entries()) column[position] = result.outcomes[output]?.[at] as (typeof column)[number];

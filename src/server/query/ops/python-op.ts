@@ -2,7 +2,8 @@
 
 import { encodeStored, type FeatureValue } from "../../../domain/value.ts";
 import type { ResolverCall, ResolverResult, RowError, RowGroups } from "../../python/pool.ts";
-import type { ResolverInfo } from "../graph/index-types.ts";
+import type { ParameterInfo, ResolverInfo, ScalarInfo } from "../graph/index-types.ts";
+import { Partitions } from "../partitions.ts";
 import type { Row, SlotId } from "../plan/ids.ts";
 import type { PlanFrame, PlanOp, PlanSlot } from "../plan/plan.ts";
 import { within } from "../run/deadline.ts";
@@ -10,7 +11,8 @@ import { argumentOf, verdictOf } from "../run/op-inputs.ts";
 import { accept, callFailure, failed, observedTime } from "../run/outcome.ts";
 import type { OpResults, Outcome, Run } from "../run/run.ts";
 import { settleOutcomes } from "../run/settle-results.ts";
-import { callEachTime } from "./each-time.ts";
+import { callEachTime, joinedResults } from "./each-time.ts";
+import { keyTextOf } from "./key-text.ts";
 import type { Op } from "./op.ts";
 import { RowLookup } from "./row-lookup.ts";
 import { rowGroups } from "./rows-argument.ts";
@@ -23,11 +25,14 @@ import { callWorker, POOL_GRACE_MS } from "./worker-call.ts";
  */
 const MAX_CALL_MS = 120_000;
 
-/** Calls a resolver for all rows, equal arguments once, and at most `max_batch_rows` a call. */
+/**
+ * Calls a resolver for all rows, equal arguments once, and at most `max_batch_rows` a call; tables
+ * and their partitions stay whole.
+ */
 export const pythonOp: Op<OpResults> = {
   verdict: verdictOf,
   run(run, op, rows) {
-    if (op.inputs.some((input) => input.parameter.table)) return callEachTime(run, rows, (part) => callOnce(run, op, part));
+    if (op.inputs.some((input) => input.parameter.table)) return callEachTime(run, rows, (part) => callTable(run, op, part));
     if (op.resolver?.shape === "rows") return callEachTime(run, rows, (part) => callMerged(run, op, part));
     return callMerged(run, op, rows);
   },
@@ -40,18 +45,50 @@ async function callMerged(run: Run, op: PlanOp, rows: readonly Row[]): Promise<O
   const size = run.plan.options.maxBatchRows;
   const chunks = inChunks(distinct, size);
   const results = new Array<OpResults>(chunks.length);
-  let next = 0;
-  const lane = async () => {
-    for (let chunk = next++; chunk < chunks.length; chunk = next++)
-      results[chunk] = await callOnce(run, op, chunks[chunk] as readonly Row[]);
-  };
-  const lanes = Math.max(1, run.context.deployment.pool.health(op.resolver?.fqn).workers);
-  await Promise.all(Array.from({ length: Math.min(lanes, chunks.length) }, lane));
+  await inLanes(run, op, chunks.length, async (chunk) => {
+    results[chunk] = await callOnce(run, op, chunks[chunk] as readonly Row[]);
+  });
   const chunkOf = (index: number) => results[Math.floor(index / size)] as OpResults;
   return {
     outcomes: op.outputs.map((_, position) => at.map((index) => chunkOf(index).outcomes[position]?.[index % size] as Outcome)),
     observedAt: at.map((index) => chunkOf(index).observedAt[index % size]),
   };
+}
+
+/**
+ * Calls a resolver that takes a table: for all rows at once, or, when it is partitioned, for whole
+ * partitions of them, at most `max_batch_rows` a call where they are not larger.
+ */
+async function callTable(run: Run, op: PlanOp, rows: readonly Row[]): Promise<OpResults> {
+  const { partitionedBy } = op.resolver as ResolverInfo;
+  if (partitionedBy.length === 0) return callOnce(run, op, rows);
+  const columns = partitionedBy.flatMap((feature) => op.inputs.find(({ parameter }) => isColumn(parameter, feature)) ?? []);
+  const textOf = keyTextOf(partitionedBy);
+  const partitions = new Partitions(rows.length);
+  partitions.join(rows.map((row) => textOf(columns.map((input) => argumentOf(run, input, row)))));
+  const calls = partitions.parts(run.plan.options.maxBatchRows);
+  const parts = new Array<{ readonly positions: readonly number[]; readonly result: OpResults }>(calls.length);
+  await inLanes(run, op, calls.length, async (call) => {
+    const positions = calls[call] as readonly number[];
+    const part = positions.map((position) => rows[position] as Row);
+    parts[call] = { positions, result: await callOnce(run, op, part) };
+  });
+  return joinedResults(parts, rows.length);
+}
+
+/** Whether a parameter is the column of a table that has a feature of the row itself. */
+function isColumn({ feature, relations, table }: ParameterInfo, wanted: ScalarInfo): boolean {
+  return table !== undefined && relations.length === 0 && feature === wanted;
+}
+
+/** Makes calls by their number, as many beside each other as workers can take. */
+async function inLanes({ context }: Run, op: PlanOp, calls: number, make: (call: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    for (let call = next++; call < calls; call = next++) await make(call);
+  };
+  const lanes = Math.max(1, context.deployment.pool.health(op.resolver?.fqn).workers);
+  await Promise.all(Array.from({ length: Math.min(lanes, calls) }, lane));
 }
 
 /** Rows in chunks of a maximum size. */

@@ -14,6 +14,7 @@ import { withDeadline } from "../run/deadline.ts";
 import type { RunContext } from "../run/run.ts";
 import { columnCoercer } from "./column-values.ts";
 import { eachOf, runStatement } from "./run-statement.ts";
+import { repetition } from "./unique-rows.ts";
 
 /** A call whose resolver returned statements. */
 export interface ReturnedCall {
@@ -154,6 +155,12 @@ function readRows({ fields, keys }: ReturnedStatement, resolver: ResolverInfo, r
   const missing = resolver.features.find((feature) => !columns.has(feature));
   if (missing)
     throw new Misfit(`its statement has no column for ${missing.fqn}; its columns are ${result.columns.slice(0, 20).join(", ")}`);
+  const repeated = repetition(resolver, {
+    rows: result.rows.length,
+    cellOf: (feature, row) => columns.get(feature)?.[row],
+    typeOf: () => undefined,
+  });
+  if (repeated) throw repeated;
   return { columns, rows: result.rows.length };
 }
 

@@ -3,7 +3,7 @@
 import { ErrorCode } from "../../../../gen/svc/v1/error_pb.ts";
 import { RowCount } from "../../../../gen/svc/v1/graph_pb.ts";
 import { type Coercer, describeBare, type FeatureValue, TypeMismatch } from "../../../domain/value.ts";
-import type { SqlResult, SqlSource, SqlType } from "../../sql/source.ts";
+import { SqlError, type SqlResult, type SqlSource, type SqlType } from "../../sql/source.ts";
 import type { ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import type { Row, SlotId } from "../plan/ids.ts";
 import type { PlanFrame, PlanOp } from "../plan/plan.ts";
@@ -21,6 +21,7 @@ import { rowsByKey } from "./sql-keys.ts";
 import { ForeignRow, SqlRefusal, sqlFailure } from "./sql-refusal.ts";
 import { sourceOf } from "./sql-rows.ts";
 import { exactColumnNames, type ScanStatement, scanStatement } from "./sql-statement.ts";
+import { repetition } from "./unique-rows.ts";
 
 /** The column of a feature in a result. */
 interface ReadColumn {
@@ -75,7 +76,8 @@ async function queryRows(run: Run, op: PlanOp, rows: readonly Row[]): Promise<Op
   const frame = plan.frame(op.frame);
   const slots = op.outputs.map((id) => plan.slot(id));
   const time = frame.namespace.featureTime;
-  const wanted = [...new Set([...slots.map((slot) => slot.feature), ...(time && sql.columns.has(time.fqn) ? [time] : [])])];
+  const asked = [...slots.map((slot) => slot.feature), ...(time && sql.columns.has(time.fqn) ? [time] : [])];
+  const wanted = [...new Set([...asked, ...resolver.uniqueOn])];
   const args = rows.map((row) => op.inputs.map((input) => argumentOf(run, input, row)));
   const call: SqlCall = { run, op, rows, resolver, sql, frame, wanted };
   const started = performance.now();
@@ -133,6 +135,8 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
   const lookup = { sql, source, statement, keys: op.keys, filterValues: undefined, nowText, context, signal };
   const found = await rowsByKey(lookup, args);
   const columns = readColumns(statement.features, (_, position) => position, found.types);
+  const repeated = repetitionIn(call, found.rows, columns);
+  if (repeated) throw repeated;
   return found.groups.map((group, index) => {
     if (group instanceof Error) return group;
     const own = group.map((position) => ({ values: found.rows[position] ?? [], columns }));
@@ -150,11 +154,12 @@ async function queryBodies(call: SqlCall, source: SqlSource, args: readonly Feat
   const primary = frame.namespace.primaryKey;
   const key = primary && sql.all && sql.columns.has(primary.fqn) && frame.primarySlot !== undefined ? primary : undefined;
   const read = key ? [...new Set([...wanted, key])] : wanted;
-  const known = new Map<SqlResult, readonly FoundRow[]>();
+  const known = new Map<SqlResult, readonly FoundRow[] | SqlError>();
   return (await runBodies({ sql, source, context, signal }, args)).map((result, index) => {
     if (result instanceof SqlRefusal) return result;
     const found = known.get(result) ?? rowsOf(call, result, read);
     known.set(result, found);
+    if (found instanceof SqlError) return found;
     const row = rows[index] as Row;
     const cell = key && run.cells.at(frame.primarySlot as SlotId, row);
     if (!key || cell === undefined || !run.cells.isOk(cell)) return single(call, found, row);
@@ -162,10 +167,19 @@ async function queryBodies(call: SqlCall, source: SqlSource, args: readonly Feat
   });
 }
 
-function rowsOf(call: SqlCall, result: SqlResult, read: readonly ScalarInfo[]): readonly FoundRow[] {
+/** The rows of a result; the error of one that does not keep to what the resolver promises. */
+function rowsOf(call: SqlCall, result: SqlResult, read: readonly ScalarInfo[]): readonly FoundRow[] | SqlError {
   const place = (feature: ScalarInfo) => columnPosition(result.columns, call.sql.columns.get(feature.fqn) ?? feature.name);
   const columns = readColumns(read, place, result.types ?? []);
-  return result.rows.map((values) => ({ values, columns }));
+  return repetitionIn(call, result.rows, columns) ?? result.rows.map((values) => ({ values, columns }));
+}
+
+function repetitionIn({ resolver }: SqlCall, rows: readonly (readonly unknown[])[], columns: FoundRow["columns"]): SqlError | undefined {
+  return repetition(resolver, {
+    rows: rows.length,
+    cellOf: (feature, row) => rows[row]?.[columns.get(feature)?.position ?? -1],
+    typeOf: (feature) => columns.get(feature)?.type,
+  });
 }
 
 function readColumns(

@@ -12,6 +12,7 @@ import { QueryRefused, refusal } from "../refusal.ts";
 import type { RunContext } from "../run/run.ts";
 import { columnCoercer } from "./column-values.ts";
 import { boundStatement, exactColumnNames, placeValues } from "./sql-statement.ts";
+import { repetition } from "./unique-rows.ts";
 
 /** Keys of a body. */
 export interface BodyKeys {
@@ -43,7 +44,8 @@ const toDatetime = compileCoercer({ kind: { case: "primitive", value: PrimitiveT
 /**
  * Reads the keys; rows without one have no owner and are left out. In an incremental run those are
  * left out too that are before its bound (`context.since`), or that have no time once there is one.
- * Rejects with SqlError or TypeMismatch, and with QueryRefused when there are more than `most`.
+ * Rejects with SqlError or TypeMismatch, and with QueryRefused when there are more than `most`, or
+ * two of those that are read are alike in what the resolver promises.
  */
 export async function keysOfBody({
   resolver,
@@ -63,25 +65,36 @@ export async function keysOfBody({
   const column = source.quote(exactName(sql.columns.get(primary.fqn) ?? primary.name));
   const body = boundStatement(sql, source);
   const condition = hasBound ? await sinceCondition(sql, source, body, incremental.column, context.since) : undefined;
-  const text = `select q.${column}${timeColumn === undefined ? "" : `, q.${timeColumn}`} from (\n${body}\n) q${
+  const promised = resolver.uniqueOn.map((feature) => source.quote(exactName(sql.columns.get(feature.fqn) ?? feature.name)));
+  const selected = [column, ...(timeColumn === undefined ? [] : [timeColumn]), ...promised].map((name) => `q.${name}`);
+  const text = `select ${selected.join(", ")} from (\n${body}\n) q${
     condition === undefined ? "" : ` where ${condition.text}`
   } limit ${most + 1}`;
   const parameters = [...placeValues(sql, context.now.text, context.since), ...(condition?.parameters ?? [])];
   const { rows, types } = await source.query(text, parameters, signal);
-  if (rows.length > most)
-    throw new QueryRefused([refusal(ErrorCode.INVALID_QUERY, `${resolver.fqn} gives more than ${most} rows, the most of one run`)]);
+  if (rows.length > most) throw refused(`${resolver.fqn} gives more than ${most} rows, the most of one run`);
   const coerce = columnCoercer(primary, types?.[0]);
   const bound = context.since === undefined || !hasBound ? undefined : microsOf(context.since);
   const keys: FeatureValue[] = [];
   let latest: bigint | undefined;
-  for (const [key, time] of rows) {
+  const read: (readonly unknown[])[] = [];
+  for (const row of rows) {
+    const [key, time] = row;
     if (timeColumn !== undefined) {
       const at = timeOf(time, resolver, timeName ?? "");
       if (bound !== undefined && (at === undefined || at < bound)) continue;
       if (at !== undefined && (latest === undefined || at > latest)) latest = at;
     }
+    if (promised.length > 0) read.push(row);
     if (key !== null) keys.push(coerce(key));
   }
+  const placeOf = (feature: ScalarInfo) => selected.length - promised.length + resolver.uniqueOn.indexOf(feature);
+  const repeated = repetition(resolver, {
+    rows: read.length,
+    cellOf: (feature, row) => read[row]?.[placeOf(feature)],
+    typeOf: (feature) => types?.[placeOf(feature)],
+  });
+  if (repeated) throw refused(`${resolver.fqn}: ${repeated.message}`);
   return { keys, latest };
 }
 
@@ -116,13 +129,12 @@ function timeOf(value: unknown, resolver: ResolverInfo, column: string): bigint 
     return microsOf(toDatetime(value) as string);
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error;
-    throw new QueryRefused([
-      refusal(
-        ErrorCode.INVALID_QUERY,
-        `${resolver.fqn} cannot run incrementally: column '${column}' holds ${error.given}, which is no time`,
-      ),
-    ]);
+    throw refused(`${resolver.fqn} cannot run incrementally: column '${column}' holds ${error.given}, which is no time`);
   }
+}
+
+function refused(why: string): QueryRefused {
+  return new QueryRefused([refusal(ErrorCode.INVALID_QUERY, why)]);
 }
 
 function microsOf(text: string): bigint {

@@ -5,6 +5,7 @@ import type { ResolverInfo } from "../graph/index-types.ts";
 import type { PlanOp } from "../plan/plan.ts";
 import type { RunContext } from "../run/run.ts";
 import { runReturned } from "./returned-statements.ts";
+import { withUniqueRows } from "./unique-rows.ts";
 
 /**
  * Milliseconds after a resolver's own limit that the engine waits for the pool to say that it
@@ -32,7 +33,8 @@ export async function callWorker(
     context: { queryId, traceId, ...(traceparent === "" ? {} : { traceparent }), ...carried, tags, queryContext },
   };
   const started = performance.now();
-  const result = await (observer && op ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole));
+  const given = await (observer && op ? observer.call(deployment.pool, op, whole) : deployment.pool.call(whole));
+  const result = withUniqueRows(resolver, given, call.rows, call.tables !== undefined);
   for (const [fqn, values] of Object.entries(result.counted ?? {})) context.meter?.broke(fqn, values);
   if (!result.statements) return result;
   const leftMs = Math.max(1, call.deadlineMs - (performance.now() - started));

@@ -14,6 +14,7 @@ import { mergeNeeds, planChildren } from "./child-plan.ts";
 import { type BuiltCall, type CallNode, callsOf, type Decision, type FrameNode, type Goal } from "./goal-nodes.ts";
 import type { GoalGraph } from "./goals.ts";
 import type { FrameId, OpId, SlotId } from "./ids.ts";
+import { gathersRows } from "./partitioned-ops.ts";
 import {
   type OutputFeature,
   Plan,
@@ -128,6 +129,7 @@ class Emission {
       outputs,
       keys: call.keys,
       expression: call.expression,
+      gathers: gathersRows({ resolver: call.resolver, rows }),
       isRowSource: source === call && others.length === 0,
       rows,
     });

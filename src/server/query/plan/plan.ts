@@ -199,6 +199,8 @@ export interface PlanOp {
   readonly frame: FrameId;
   /** Undefined for joins. */
   readonly resolver: ResolverInfo | undefined;
+  /** Whether it waits until all rows that it is wanted for are known, for their partitions. */
+  readonly gathers: boolean;
   /** Whether a row that it does not find does not exist, because no other op decides. */
   readonly isRowSource: boolean;
   readonly inputs: readonly PlanInput[];

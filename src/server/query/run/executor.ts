@@ -308,7 +308,9 @@ export class Execution implements Run {
       any = true;
       this.#start(next.op, next.rows);
     }
-    return any;
+    const gathered = any || this.#running > 0 ? undefined : this.#queue?.nextGathered();
+    if (gathered) this.#start(gathered.op, gathered.rows);
+    return any || gathered !== undefined;
   }
 
   /** Runs an op for those rows that it can run for. */

@@ -3,15 +3,22 @@
  */
 
 import type { OpId, Row } from "../plan/ids.ts";
+import { dependsOn } from "../plan/partitioned-ops.ts";
 import type { Plan, PlanOp } from "../plan/plan.ts";
 
 const IDLE = 0;
 const WANTED = 1;
 const STARTED = 2;
 
+/** An op that begins, and the rows that it is wanted for. */
+export interface StartedOp {
+  readonly op: PlanOp;
+  readonly rows: readonly Row[];
+}
+
 /**
  * The ops of a running query. An op starts when every row it is wanted for has its inputs; rows
- * wanted later make a second call.
+ * wanted later make a second call. One that gathers its rows starts when nothing else can.
  */
 export class OpQueue {
   readonly #state: Uint8Array;
@@ -19,6 +26,7 @@ export class OpQueue {
   readonly #unready: Int32Array;
   readonly #pending: (Row[] | undefined)[];
   readonly #touched: OpId[] = [];
+  readonly #gathering = new Set<OpId>();
 
   /** @param rows the number of rows of the run */
   constructor(
@@ -66,18 +74,38 @@ export class OpQueue {
   }
 
   /**
-   * Takes an op whose rows are all ready, with the rows in their order; undefined when there is
-   * none.
+   * Takes an op whose rows are all ready and that gathers none; undefined when there is none.
    */
-  next(): { readonly op: PlanOp; readonly rows: readonly Row[] } | undefined {
+  next(): StartedOp | undefined {
     for (let id = this.#touched.pop(); id !== undefined; id = this.#touched.pop()) {
-      const rows = this.#pending[id];
-      if (!rows || this.#unready[id] !== 0) continue;
-      this.#pending[id] = undefined;
-      for (const row of rows) this.#state[this.#at(id, row)] = STARTED;
-      if (rows.length > 1) rows.sort((a, b) => a - b);
-      return { op: this.plan.op(id), rows };
+      if (this.plan.op(id).gathers) this.#gathering.add(id);
+      else if (this.#isReady(id)) return this.#start(id);
     }
     return undefined;
+  }
+
+  /**
+   * Takes an op that gathers its rows, one for which no other such op may bring more; undefined
+   * when there is none. Nothing else of the query may be under way.
+   */
+  nextGathered(): StartedOp | undefined {
+    const ready = [...this.#gathering].filter((id) => this.#isReady(id));
+    const first = ready.find((id) => !ready.some((other) => other !== id && dependsOn(this.plan, id, other))) ?? ready[0];
+    if (first === undefined) return undefined;
+    this.#gathering.delete(first);
+    return this.#start(first);
+  }
+
+  #isReady(id: OpId): boolean {
+    return this.#pending[id] !== undefined && this.#unready[id] === 0;
+  }
+
+  /** The op with its rows in their order. */
+  #start(id: OpId): StartedOp {
+    const rows = this.#pending[id] ?? [];
+    this.#pending[id] = undefined;
+    for (const row of rows) this.#state[this.#at(id, row)] = STARTED;
+    if (rows.length > 1) rows.sort((a, b) => a - b);
+    return { op: this.plan.op(id), rows };
   }
 }

@@ -16,7 +16,9 @@ import type { GraphIndex } from "../graph/graph-index.ts";
 import type { NamespaceInfo, ScalarInfo } from "../graph/index-types.ts";
 import { pathOf } from "../graph/parameter-index.ts";
 import type { LiveDeployment } from "../live-deployment.ts";
+import { MOST_PARENTS_TOGETHER, MOST_TOGETHER } from "../partitions.ts";
 import { FIRST_ROW, type Row, type SlotId } from "../plan/ids.ts";
+import { partitionedBelow, partitionedOps } from "../plan/partitioned-ops.ts";
 import type { OutputFeature, PathFeature, Plan, PlanShape } from "../plan/plan.ts";
 import { planQuery } from "../plan/planner.ts";
 import { QueryContext, type Tracing } from "../query-context.ts";
@@ -143,6 +145,13 @@ export interface ComputedSpine {
   readonly changedIfAsKnown: number;
 }
 
+/** Rows that a partitioned resolver has computed together. */
+export interface TogetherRows {
+  /** FQN. */
+  readonly resolver: string;
+  readonly most: number;
+}
+
 /** A plan for the rows of a spine. */
 export interface SpineRun {
   readonly inputs: readonly SpineInput[];
@@ -153,9 +162,12 @@ export interface SpineRun {
   readonly samples: readonly SpineSample[];
   /** Whether anything is computed and not sampled alone. */
   readonly computes: boolean;
+  /** The resolver for which all rows are computed together, and how many; undefined = none is. */
+  readonly together: TogetherRows | undefined;
   /**
-   * Computes rows; more than `CHUNK_ROWS` at once cost memory. Rejects when the signal is aborted,
-   * or the samples cannot be had; failures of values are in the answer.
+   * Computes rows; more than `CHUNK_ROWS` at once cost memory, and of `together` all rows come at
+   * once. Rejects when the signal is aborted, or the samples cannot be had; failures of values are
+   * in the answer.
    */
   compute(rows: SpineRows, access: SpineAccess): Promise<ComputedSpine>;
 }
@@ -211,6 +223,7 @@ export function createSpineRun(request: SpineRequest, parts: SpineRunParts): Spi
     roots: roots.filter((root) => root.outputs.length > 0).map(({ namespace }) => namespace),
     samples: roots.flatMap(({ outputs: own, samples }) => (own.length > 0 ? samples : [])),
     computes: roots.some(({ plan }) => plan !== undefined),
+    together: roots.flatMap(({ plan }) => (plan ? (togetherOf(plan) ?? []) : [])).sort((a, b) => a.most - b.most)[0],
     async compute({ times, given }, access) {
       const clock = timesOf(times);
       const done = new Map<RootPlan, ComputedSpine>();
@@ -407,7 +420,7 @@ function planRoot(options: {
           : { values: new Array<FeatureValue>(rows).fill(null), observedAt: new Float64Array(rows).fill(Number.NaN) };
       });
       if (plan) {
-        const size = plan.ops.some((op) => op.rows) ? CHUNK_PARENTS : CHUNK_ROWS;
+        const size = plan.ops.some((op) => op.gathers) ? rows : plan.ops.some((op) => op.rows) ? CHUNK_PARENTS : CHUNK_ROWS;
         for (let from = 0; from < rows; from += size) {
           const to = Math.min(rows, from + size);
           const context = contextOf(parts, shape, access, caches, request);
@@ -423,6 +436,13 @@ function planRoot(options: {
       return { columns, failures, changedIfAsKnown };
     },
   };
+}
+
+function togetherOf(plan: Plan): TogetherRows | undefined {
+  const op = partitionedBelow(plan) ?? partitionedOps(plan)[0];
+  if (!op) return undefined;
+  const most = plan.ops.some(({ rows }) => rows) ? MOST_PARENTS_TOGETHER : MOST_TOGETHER;
+  return { resolver: op.resolver?.fqn ?? "", most };
 }
 
 /** A column whose values are known before anything is computed. */

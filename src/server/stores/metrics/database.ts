@@ -9,12 +9,16 @@ import { schemaVersion, usedBytes } from "../sqlite/file-figures.ts";
 import { openDatabase } from "../sqlite/open.ts";
 import { type AnswerColumns, toColumns } from "./answer-columns.ts";
 import { BucketSum } from "./bucket-sum.ts";
+import { ExemplarTable } from "./exemplar-table.ts";
 import type { FeatureHour, FeatureStats } from "./feature-stats.ts";
 import { FeatureStatsTable } from "./feature-stats-table.ts";
+import { GatheredExemplars } from "./gathered-exemplars.ts";
 import { type GatheredGroup, MetricGrouping, mostCounted } from "./grouping.ts";
 import { type BucketRow, PackedTable } from "./packed-table.ts";
 import { METRICS_APPLICATION_ID, METRICS_MIGRATIONS } from "./schema.ts";
 import type {
+  ExemplarGroup,
+  ExemplarSelection,
   MetricAnswer,
   MetricBucket,
   MetricFigures,
@@ -49,8 +53,13 @@ const PERIODS = [
   { table: "ten_minutes", lengthMs: 10 * MINUTE_MS, keptMs: 30 * DAY_MS, packMs: 6 * HOUR_MS },
   { table: "minute", lengthMs: MINUTE_MS, keptMs: 2 * DAY_MS, packMs: undefined },
 ] as const;
-/** All tables with buckets of series. */
-const BUCKET_TABLES = [...PERIODS.map(({ table }) => table), "packed"];
+/** All tables with records of series. */
+const SERIES_TABLES = [...PERIODS.map(({ table }) => table), "packed", "exemplar"];
+/**
+ * Time for which traces of values are kept: traces themselves are for no longer, unless that is
+ * set.
+ */
+const EXEMPLARS_KEPT_MS = 7 * DAY_MS;
 /** Time in which buckets may still be added, and most that are packed at once. */
 const LATE_MS = HOUR_MS;
 const MOST_PACKED = 100_000;
@@ -73,6 +82,7 @@ export class MetricDatabase {
   #maxAgeMs: number;
   readonly #features: FeatureStatsTable;
   readonly #packed: PackedTable;
+  readonly #exemplars: ExemplarTable;
   /** Ids of series by their text. */
   readonly #ids = new Map<string, number>();
 
@@ -85,6 +95,7 @@ export class MetricDatabase {
     this.#db = openDatabase({ path, programVersion, ...schema, synchronous: "normal" });
     this.#features = new FeatureStatsTable(this.#db);
     this.#packed = new PackedTable(this.#db);
+    this.#exemplars = new ExemplarTable(this.#db);
   }
 
   addFeatureStats(stats: Parameters<MetricStore["addFeatureStats"]>[0]): void {
@@ -106,6 +117,7 @@ export class MetricDatabase {
         for (const row of rows) {
           const series = this.#idOf(row);
           for (const { table, lengthMs } of PERIODS) this.#addBucket(table, series, lengthMs, row.bucket);
+          for (const exemplar of row.exemplars ?? []) this.#exemplars.add(series, floorTo(row.bucket.at, HOUR_MS), exemplar);
         }
       })();
     } catch (error) {
@@ -149,6 +161,15 @@ export class MetricDatabase {
     return toColumns(this.read(selection, more));
   }
 
+  /** Traced values of a selection. */
+  exemplars({ environmentId, metric, filters, by, from, before }: ExemplarSelection): ExemplarGroup[] {
+    const gathering = new GatheredExemplars({ filters, by });
+    for (const { id, labels } of this.#seriesOf(environmentId, metric)) {
+      if (gathering.matches(labels)) gathering.add(labels, this.#exemplars.read(id, floorTo(from, HOUR_MS), from, before));
+    }
+    return gathering.groups();
+  }
+
   /** Values of a label, in their order. */
   labelValues({ environmentId, metric, label, limit }: Parameters<MetricStore["labelValues"]>[0]): string[] {
     const values = new Set(this.#seriesOf(environmentId, metric).map(({ labels }) => labels[label] ?? ""));
@@ -162,6 +183,7 @@ export class MetricDatabase {
   thin(now: number): void {
     this.#db.transaction(() => {
       for (const period of PERIODS) this.#removeBefore(period, floorTo(now - Math.min(period.keptMs, this.#maxAgeMs), HOUR_MS));
+      this.#exemplars.removeBefore(floorTo(now - Math.min(EXEMPLARS_KEPT_MS, this.#maxAgeMs), HOUR_MS));
       this.#features.removeBefore(now - Math.min(30 * DAY_MS, this.#maxAgeMs));
       this.#removeEmptySeries();
       for (const period of PERIODS)
@@ -170,6 +192,7 @@ export class MetricDatabase {
     for (let round = 0; round < 20 && usedBytes(this.#db) > this.#maxBytes; round++)
       this.#db.transaction(() => {
         for (const period of PERIODS) this.#removeTenth(period);
+        this.#exemplars.removeTenth(HOUR_MS);
         this.#removeEmptySeries();
       })();
   }
@@ -178,7 +201,7 @@ export class MetricDatabase {
   forgetEnvironment(environmentId: string): void {
     this.#ids.clear();
     this.#db.transaction(() => {
-      for (const table of BUCKET_TABLES)
+      for (const table of SERIES_TABLES)
         this.#db.query(`delete from ${table} where series in (select id from series where environment_id = ?)`).run(environmentId);
       this.#db.query("delete from series where environment_id = ?").run(environmentId);
       this.#features.forgetEnvironment(environmentId);
@@ -325,7 +348,7 @@ export class MetricDatabase {
 
   #removeEmptySeries(): void {
     this.#ids.clear();
-    const lacks = BUCKET_TABLES.map((table) => `not exists (select 1 from ${table} where series = id)`).join(" and ");
+    const lacks = SERIES_TABLES.map((table) => `not exists (select 1 from ${table} where series = id)`).join(" and ");
     this.#db.run(`delete from series where ${lacks}`);
   }
 }

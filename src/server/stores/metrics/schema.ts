@@ -41,4 +41,12 @@ create table packed (
 create index packed_by_first on packed (period, first);
 `);
   },
+  (db) => {
+    db.run(`
+create table exemplar (
+  series integer not null, hour integer not null, magnitude integer not null, value real not null, trace_id text not null, at integer not null,
+  primary key (series, hour, magnitude)
+) strict, without rowid;
+`);
+  },
 ];

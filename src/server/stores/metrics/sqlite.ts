@@ -41,6 +41,7 @@ export function createSqliteMetricStore(options: MetricOptions): MetricStore {
   return {
     append: (rows) => thread.call("append", [rows]),
     read: async (selection, more) => fromColumns(await thread.call("readColumns", [selection, more])),
+    exemplars: (selection) => thread.call("exemplars", [selection]),
     labelValues: (wanted) => thread.call("labelValues", [wanted]),
     addFeatureStats: (stats) => thread.call("addFeatureStats", [stats]),
     featureStats: (of, more) => thread.call("featureStats", [of, more]),

@@ -32,9 +32,19 @@ export interface MetricBucket {
   readonly histogram?: Uint8Array;
 }
 
+/** A value of a traced call, by which its trace is found. */
+export interface Exemplar {
+  readonly value: number;
+  readonly traceId: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
 /** The bucket of a series. */
 export interface MetricRow extends MetricSeries {
   readonly bucket: MetricBucket;
+  /** Of a histogram: the traces of some of its values. */
+  readonly exemplars?: readonly Exemplar[];
 }
 
 /** A condition on a label: its value matches one of the patterns, in which `*` is any text. */
@@ -61,6 +71,19 @@ export interface MetricSelection {
   /** Most groups; the ones with the most records are given. */
   readonly maxGroups: number;
 }
+
+/** Selection of traced values of one metric. */
+export type ExemplarSelection = Pick<MetricSelection, "environmentId" | "metric" | "filters" | "by" | "from" | "before">;
+
+/** Traced values of the series that have the same values for the labels of `by`. */
+export interface ExemplarGroup {
+  readonly labels: Readonly<Record<string, string>>;
+  /** The greatest first, at most `MAX_EXEMPLARS`. */
+  readonly exemplars: readonly Exemplar[];
+}
+
+/** Most traced values of a group. */
+export const MAX_EXEMPLARS = 20;
 
 /** Buckets of the series that have the same values for the labels of `by`. */
 export interface MetricGroup {
@@ -106,6 +129,11 @@ export interface MetricStore extends FeatureStatsStore {
    * @param more rows of the environment and the metric that count as if they had been appended
    */
   read(selection: MetricSelection, more?: readonly MetricRow[]): Promise<MetricAnswer>;
+  /**
+   * Traced values of a selection, by groups in any order. Kept are, for seven days, the greatest of
+   * each series, hour and power of two.
+   */
+  exemplars(selection: ExemplarSelection): Promise<ExemplarGroup[]>;
   /** Values of a label of a metric, in their order, at most `limit`. */
   labelValues(
     series: Pick<MetricSeries, "environmentId" | "metric"> & { readonly label: string; readonly limit: number },

@@ -20,7 +20,7 @@ import { createMirror } from "./mirror.ts";
 
 /** Makes the queries of a server. */
 export async function createQueries(platform: Omit<Platform, "queries">): Promise<Queries<Caller>> {
-  const { clock, components, environments, log, metrics, objects, queryCounts } = platform;
+  const { afterAnswers, clock, components, environments, log, metrics, objects, queryCounts } = platform;
   const [deployments, telemetry, { events }] = await Promise.all([platform.deployments(), platform.telemetry(), platform.webhooks()]);
   const recorder = metrics.isOn ? createQueryRecorder({ telemetry, objects, log }) : SILENT_RECORDER;
   let sampling = samplingOf({});
@@ -39,10 +39,15 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
   };
   return {
     ...recorder,
+    ...(metrics.isOn && {
+      recordQuery: (...recorded) => afterAnswers.later(() => recorder.recordQuery(...recorded)),
+    }),
     count(deployment, { kind, startedAt, durationMs, rows, isOk, queryName, code, traceId }) {
-      const { environmentId } = deployment;
-      meterOf(deployment).ended({ durationMs, queryName, code, traceId });
-      queryCounts.count({ kind, environmentId, endedAt: startedAt + durationMs, rows, isOk });
+      afterAnswers.later(() => {
+        const { environmentId } = deployment;
+        meterOf(deployment).ended({ durationMs, queryName, code, traceId });
+        queryCounts.count({ kind, environmentId, endedAt: startedAt + durationMs, rows, isOk });
+      });
     },
     ...(metrics.isOn && {
       sampler: new SpanSampler(

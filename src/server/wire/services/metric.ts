@@ -65,15 +65,15 @@ export function register(router: ConnectRouter, { charts, clock, environments, m
     const stamps = times.map(msToTimestamp);
     const [last] = times.slice(-1);
     const range = { environmentId: question.environmentId, from: times[0] ?? question.from, before: question.before };
+    const traced = await Promise.all(asked.map((expression) => exemplarsOf(reader, expression, range)));
     return {
       step: msToDuration(stepMs),
       ...(isIncomplete && last !== undefined && { incompleteFrom: msToTimestamp(last) }),
       series: expressions.flatMap(({ expression, name }, at) => {
-        const exemplars = exemplarsOf(reader, expression, range);
         return (answers[at]?.series ?? []).map(({ labels, values }) => ({
           ...{ name, labels: { ...labels }, unit: UNITS[unitOf(expression) ?? "one"] },
           points: stamps.map((time, point) => ({ time, ...(values[point] !== undefined && { value: values[point] }) })),
-          exemplars: exemplars(labels).map((one) => ({ time: msToTimestamp(one.at), value: one.value, traceId: one.traceId })),
+          exemplars: traced[at]?.(labels).map((one) => ({ time: msToTimestamp(one.at), value: one.value, traceId: one.traceId })) ?? [],
         }));
       }),
       omittedSeries: answers.reduce((sum, { omitted }) => sum + omitted, 0),

@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<ClusterCheckJson>[] = [
     width: "8rem",
     cell: ({ ok = false }) => <Status tone={ok ? "good" : "bad"}>{ok ? "ok" : "failed"}</Status>,
   },
-  { name: "problem", title: "Why", width: "36rem", cell: ({ problem = "" }) => <span class="wrapped">{escapeControls(problem)}</span> },
+  { name: "problem", title: "Why", wraps: true, width: "36rem", cell: ({ problem = "" }) => escapeControls(problem) },
 ];
 
 /** Tries what a cluster has to be able to do, when asked. */

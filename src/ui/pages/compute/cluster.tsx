@@ -6,8 +6,8 @@ import { useLive } from "../../app/live.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Bytes } from "../../parts/bytes.tsx";
 import { Command } from "../../parts/command.tsx";
+import { Duration } from "../../parts/duration.tsx";
 import { Facts } from "../../parts/facts.tsx";
-import { figureText } from "../../parts/figure-text.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -51,14 +51,14 @@ function ClusterFacts({ cluster: { createdAt, id = "", kind = "" } }: { readonly
 }
 
 const NODES: readonly Column<ClusterNodeJson>[] = [
-  { name: "id", title: "Node", width: "16rem", cell: ({ id = "" }) => <code title={id}>{escapeControls(id)}</code> },
+  { name: "id", title: "Node", wraps: true, width: "16rem", cell: ({ id = "" }) => <code>{escapeControls(id)}</code> },
   {
     name: "state",
     title: "State",
     width: "7rem",
     cell: ({ draining = false }) => <Status tone={draining ? "warn" : "good"}>{draining ? "draining" : "running"}</Status>,
   },
-  { name: "host", title: "Machine", width: "10rem", cell: ({ host = "" }) => escapeControls(host) },
+  { name: "host", title: "Machine", wraps: true, width: "10rem", cell: ({ host = "" }) => escapeControls(host) },
   { name: "machine", title: "Size", width: "13rem", cell: ({ machine }) => machine && <Machine machine={machine} /> },
   { name: "version", title: "Version", width: "6rem", cell: ({ version = "" }) => escapeControls(version) },
   { name: "started", title: "Started", width: "12rem", cell: ({ startedAt }) => <Time at={startedAt} /> },
@@ -77,7 +77,13 @@ function Machine({
 }
 
 const PODS: readonly Column<PodJson>[] = [
-  { name: "name", title: "Process", width: "20rem", cell: ({ name = "" }) => <span class="name">{escapeControls(name)}</span> },
+  {
+    name: "name",
+    title: "Process",
+    wraps: true,
+    width: "20rem",
+    cell: ({ name = "" }) => <span class="name">{escapeControls(name)}</span>,
+  },
   { name: "kind", title: "Kind", width: "7rem", cell: ({ kind = "" }) => escapeControls(kind) },
   {
     name: "status",
@@ -86,7 +92,13 @@ const PODS: readonly Column<PodJson>[] = [
     cell: ({ ready = false, status = "" }) => <Status tone={ready ? "good" : "busy"}>{status.toLowerCase()}</Status>,
   },
   { name: "restarts", title: "Restarts", width: "6rem", isNumber: true, cell: ({ restarts = 0 }) => restarts },
-  { name: "cpu", title: "CPU time", width: "7rem", isNumber: true, cell: ({ cpuSeconds = 0 }) => `${figureText(Number(cpuSeconds))} s` },
+  {
+    name: "cpu",
+    title: "CPU time",
+    width: "7rem",
+    isNumber: true,
+    cell: ({ cpuSeconds = 0 }) => <Duration ms={Number(cpuSeconds) * 1_000} />,
+  },
   {
     name: "memory",
     title: "Memory",

@@ -9,7 +9,6 @@ import { useCommand } from "../../app/command.ts";
 import { useLive } from "../../app/live.ts";
 import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
-import { Command } from "../../parts/command.tsx";
 import { ExternalLink } from "../../parts/external-link.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
@@ -53,15 +52,20 @@ export default function Container({ place }: PageProps<"container">) {
 }
 
 function Stop({ container: { id = "", name = "" }, onDone }: { readonly container: ContainerJson; readonly onDone: () => void }) {
-  const command = useCommand();
   const act = async () => {
     await call("ContainerService/StopContainer", { container: id }, environmentScope.value);
     return `${name} was stopped.`;
   };
   return (
-    <Action verb="Stop" question={`Stop ${escapeControls(name)}?`} permission="containers.write" act={act} onDone={onDone}>
+    <Action
+      verb="Stop"
+      question={`Stop ${escapeControls(name)}?`}
+      permission="containers.write"
+      words={["container", "stop", "--id", id]}
+      act={act}
+      onDone={onDone}
+    >
       <p>Its program is told to end, and is killed five seconds later. Its disk is removed; volumes stay.</p>
-      <Command line={command("container", "stop", "--id", id)} />
     </Action>
   );
 }
@@ -83,7 +87,7 @@ function ContainerFacts({ container }: { readonly container: ContainerJson }) {
   return (
     <Facts
       facts={[
-        ["State", <State key="" of={status} prefix="CONTAINER_STATUS_" />],
+        ["State", <State key="" of={status} prefix="CONTAINER_STATUS_" isService />],
         ["Message", message !== "" && <span class="bad">{visibleLines(message)}</span>],
         ["Exit code", exitCode !== undefined && String(exitCode)],
         ["Address", url !== "" && <ExternalLink address={url} />],

@@ -25,7 +25,7 @@ const columnsOf = (recent: RecentUse): readonly Column<ContainerJson>[] => [
       </a>
     ),
   },
-  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" /> },
+  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" isService /> },
   { name: "image", title: "Image", width: "13rem", cell: ({ spec }) => <ImageName image={spec?.image ?? ""} /> },
   ...useColumns(recent),
   { name: "exit", title: "Exit", width: "3.5rem", isNumber: true, cell: ({ exitCode }) => (exitCode === undefined ? "" : exitCode) },

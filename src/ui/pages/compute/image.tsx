@@ -4,7 +4,6 @@ import { visibleLines } from "../../../domain/visible.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
 import { useLive } from "../../app/live.ts";
-import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Code } from "../../parts/code.tsx";
 import { Facts } from "../../parts/facts.tsx";
@@ -12,6 +11,7 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../../routes.ts";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { enumWord, isGoingOn } from "../run/run-state.ts";
 import { State } from "../run/state.tsx";
 
@@ -62,14 +62,7 @@ function Known({ build }: { readonly build: ImageBuildJson }) {
           ["Phase", <State key="" of={phase} prefix="IMAGE_BUILD_PHASE_" />],
           ["Kind", kind === "IMAGE_BUILD_KIND_VENV" ? "virtual environment" : "image"],
           ["Images", escapeControls(imageDestinations.join(", "))],
-          [
-            "Deployment",
-            id !== "" && (
-              <a class="name" href={href("deployment", { id }, { deployment: "" })}>
-                {escapeControls(id)}
-              </a>
-            ),
-          ],
+          ["Deployment", id !== "" && <DeploymentLink id={id} />],
           ["Venv", escapeControls(venv)],
           ["Runtime", escapeControls(runtime)],
           ["Created", <Time key="" at={createdAt} />],

@@ -17,6 +17,7 @@ const MOST_NAMES = 100;
 const OBJECT: Column<ClusterEventJson> = {
   name: "object",
   title: "Of",
+  wraps: true,
   width: "17rem",
   cell: ({ object = "" }) => <span class="name">{escapeControls(object.replace(/^pod\//, ""))}</span>,
 };
@@ -28,7 +29,7 @@ const COLUMNS: readonly Column<ClusterEventJson>[] = [
     width: "8rem",
     cell: ({ reason = "", type }) => <Status tone={type === "Warning" ? "bad" : "dim"}>{reason.toLowerCase()}</Status>,
   },
-  { name: "message", title: "Message", width: "30rem", cell: ({ message = "" }) => <span class="wrapped">{escapeControls(message)}</span> },
+  { name: "message", title: "Message", wraps: true, width: "30rem", cell: ({ message = "" }) => escapeControls(message) },
 ];
 
 interface EventsParts {

@@ -19,7 +19,7 @@ const columnsOf = (recent: RecentUse): readonly Column<ContainerJson>[] => [
       </a>
     ),
   },
-  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" /> },
+  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" isService /> },
   {
     name: "health",
     title: "Health",
@@ -27,7 +27,7 @@ const columnsOf = (recent: RecentUse): readonly Column<ContainerJson>[] => [
     cell: ({ ready }) => ready !== undefined && <Status tone={ready ? "good" : "warn"}>{ready ? "ready" : "not ready"}</Status>,
   },
   ...useColumns(recent),
-  { name: "message", title: "Message", width: "9rem", cell: ({ message = "" }) => <span title={message}>{escapeControls(message)}</span> },
+  { name: "message", title: "Message", wraps: true, width: "9rem", cell: ({ message = "" }) => escapeControls(message) },
   { name: "created", title: "Created", width: "7rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 

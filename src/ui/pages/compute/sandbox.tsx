@@ -7,7 +7,6 @@ import { Action } from "../../app/action.tsx";
 import { useCommand } from "../../app/command.ts";
 import { useLive } from "../../app/live.ts";
 import { environmentScope } from "../../app/who.ts";
-import { Command } from "../../parts/command.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -50,7 +49,6 @@ export default function Sandbox({ place }: PageProps<"sandbox">) {
 }
 
 function Terminate({ sandbox: { id = "", name = "" }, onDone }: { readonly sandbox: SandboxJson; readonly onDone: () => void }) {
-  const command = useCommand();
   const act = async () => {
     await call("SandboxService/TerminateSandbox", { sandbox: id }, environmentScope.value);
     return `${name} was terminated.`;
@@ -61,11 +59,11 @@ function Terminate({ sandbox: { id = "", name = "" }, onDone }: { readonly sandb
       question={`Terminate ${escapeControls(name)}?`}
       permission="containers.write"
       typed={name}
+      words={["sandbox", "terminate", "--id", id]}
       act={act}
       onDone={onDone}
     >
       <p>Everything that runs in it ends, and its files are gone.</p>
-      <Command line={command("sandbox", "terminate", "--id", id)} />
     </Action>
   );
 }
@@ -75,7 +73,7 @@ function SandboxFacts({ sandbox }: { readonly sandbox: SandboxJson }) {
   return (
     <Facts
       facts={[
-        ["State", <State key="" of={status} prefix="CONTAINER_STATUS_" />],
+        ["State", <State key="" of={status} prefix="CONTAINER_STATUS_" isService />],
         ["Message", message !== "" && <span class="bad">{visibleLines(message)}</span>],
         ["Uses now", useFact(sandbox)],
         ...specFacts({ image, environment, resources: { cpu, memory } }),

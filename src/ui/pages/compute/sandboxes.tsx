@@ -25,7 +25,7 @@ const columnsOf = (recent: RecentUse): readonly Column<SandboxJson>[] => [
       </a>
     ),
   },
-  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" /> },
+  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="CONTAINER_STATUS_" isService /> },
   { name: "image", title: "Image", width: "15rem", cell: ({ image = "" }) => <ImageName image={image} /> },
   ...useColumns(recent),
   { name: "created", title: "Created", width: "8rem", cell: ({ createdAt }) => <Time at={createdAt} /> },

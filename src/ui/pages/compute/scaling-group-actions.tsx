@@ -60,22 +60,26 @@ export function ScaleGroup({ group: { bounds = {}, name = "" }, onDone }: GroupP
 
 /** Puts new replicas in the place of all. */
 export function RestartGroup({ group: { name = "" }, onDone }: GroupParts) {
-  const command = useCommand();
   const act = async () => {
     await call("ScalingGroupService/RestartScalingGroup", { group: name }, environmentScope.value);
     return `New replicas of ${name} take the place of the old ones.`;
   };
   return (
-    <Action verb="Restart" question={`Restart ${escapeControls(name)}?`} permission="containers.write" act={act} onDone={onDone}>
+    <Action
+      verb="Restart"
+      question={`Restart ${escapeControls(name)}?`}
+      permission="containers.write"
+      words={["scaling-group", "restart", "--name", name]}
+      act={act}
+      onDone={onDone}
+    >
       <p>New replicas answer before the old ones go. When the first one cannot be started, all stays as it is.</p>
-      <Command line={command("scaling-group", "restart", "--name", name)} />
     </Action>
   );
 }
 
 /** Deletes a group, and goes to the list of those that are left. */
 export function DeleteGroup({ group: { name = "" } }: Pick<GroupParts, "group">) {
-  const command = useCommand();
   const act = async () => {
     await call("ScalingGroupService/DeleteScalingGroup", { group: name }, environmentScope.value);
     go(href("scalingGroups", {}));
@@ -87,10 +91,10 @@ export function DeleteGroup({ group: { name = "" } }: Pick<GroupParts, "group">)
       question={`Delete ${escapeControls(name)} with its replicas?`}
       permission="containers.write"
       typed={name}
+      words={["scaling-group", "delete", "--name", name]}
       act={act}
     >
       <p>Requests that are being answered are cut. Volumes stay.</p>
-      <Command line={command("scaling-group", "delete", "--name", name)} />
     </Action>
   );
 }

@@ -40,7 +40,7 @@ function ProcessorsNow({ name = "", recent, use }: Using & { readonly recent: Re
   if (!use) return null;
   return (
     <Now
-      figure={use.processors === undefined ? "" : Number(use.processors).toFixed(2)}
+      figure={use.processors === undefined ? "" : processorsText(use.processors)}
       label="Processors in the last hour"
       of={recent.processors}
       name={name}
@@ -79,13 +79,18 @@ export function useColumns(recent: RecentUse): readonly Column<Using>[] {
   ];
 }
 
+/** A number of processors to a thousandth: one that idles uses little, not none. */
+function processorsText(processors: number | string): string {
+  return String(Number(Number(processors).toFixed(3)));
+}
+
 /** What one uses now, in words; false before it was measured. */
 export function useFact({ use }: Using) {
   if (!use) return false;
   const { memoryBytes = "0", processors } = use;
   return (
     <>
-      {processors !== undefined && `${Number(processors).toFixed(2)} processors, `}
+      {processors !== undefined && `${processorsText(processors)} processors, `}
       <Bytes count={Number(memoryBytes)} /> of memory
     </>
   );

@@ -1,9 +1,9 @@
 import type { FunctionVersionJson } from "../../../../gen/svc/v1/function_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
-import { href } from "../../app/place.ts";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { Column } from "../../parts/window-table.tsx";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 
 /** What is shown of each version of a function. */
 export const VERSION_COLUMNS: readonly Column<FunctionVersionJson>[] = [
@@ -14,12 +14,7 @@ export const VERSION_COLUMNS: readonly Column<FunctionVersionJson>[] = [
     name: "deployment",
     title: "Deployment",
     width: "9rem",
-    cell: ({ deploymentId: id = "" }) =>
-      id !== "" && (
-        <a class="name" href={href("deployment", { id }, { deployment: "" })}>
-          {escapeControls(id)}
-        </a>
-      ),
+    cell: ({ deploymentId: id = "" }) => id !== "" && <DeploymentLink id={id} />,
   },
   { name: "created", title: "Created", width: "8rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];

@@ -8,7 +8,6 @@ import { useLive } from "../../app/live.ts";
 import { go, href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Bytes } from "../../parts/bytes.tsx";
-import { Command } from "../../parts/command.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -35,16 +34,21 @@ export default function Volume({ place }: PageProps<"volume">) {
 }
 
 function Delete({ volume: { name = "", usedBy = [] } }: { readonly volume: VolumeJson }) {
-  const command = useCommand();
   const act = async () => {
     await call("VolumeService/DeleteVolume", { name }, environmentScope.value);
     go(href("volumes", {}));
     return `${name} was deleted.`;
   };
   return (
-    <Action verb="Delete" question={`Delete ${escapeControls(name)} with its files?`} permission="containers.write" typed={name} act={act}>
+    <Action
+      verb="Delete"
+      question={`Delete ${escapeControls(name)} with its files?`}
+      permission="containers.write"
+      typed={name}
+      words={["volume", "delete", "--name", name]}
+      act={act}
+    >
       <p>{usedBy.length > 0 ? "It is refused as long as containers have it." : "What is in it is gone for good."}</p>
-      <Command line={command("volume", "delete", "--name", name)} />
     </Action>
   );
 }

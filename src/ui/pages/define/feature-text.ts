@@ -58,7 +58,7 @@ export function durationMs(text: string | undefined): number {
 }
 
 /** How long stored values are served: `1h`, `always`; empty = they are not stored. */
-export function cachedFor({ maxStaleness }: FeatureJson): string {
+export function cachedFor({ maxStaleness }: Pick<FeatureJson, "maxStaleness">): string {
   const ms = durationMs(maxStaleness);
   return ms === 0 ? "" : ms === Number.POSITIVE_INFINITY ? "always" : formatDuration(ms);
 }

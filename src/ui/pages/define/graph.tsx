@@ -97,8 +97,12 @@ function Content({ data, isFolded }: { readonly data: GetLineageResponseJson; re
           {shown.nodes.size} nodes, {shown.edges.length} edges
         </span>
         <span>
-          <SaveDrawing /> JSON{" "}
-          <Copy text={JSON.stringify({ nodes: [...shown.nodes.values()], edges: shown.edges }, null, 2)} what="the lineage as JSON" />
+          <SaveDrawing />
+          <Copy
+            text={JSON.stringify({ nodes: [...shown.nodes.values()], edges: shown.edges }, null, 2)}
+            what="as JSON: the lineage"
+            label="Copy as JSON"
+          />
         </span>
       </div>
       <LeftOff data={data} />

@@ -10,6 +10,7 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { type Column, sorted, WindowTable } from "../../parts/window-table.tsx";
+import { useLastDay } from "./last-day.tsx";
 
 const EXAMPLE = `from svc import NamedQuery
 
@@ -19,7 +20,7 @@ const COLUMNS: readonly Column<NamedQueryJson>[] = [
   {
     name: "name",
     title: "Name",
-    width: "12rem",
+    width: "10rem",
     cell: ({ name = "" }) => (
       <a class="name" href={href("namedQuery", { name })}>
         {escapeControls(name)}
@@ -30,14 +31,20 @@ const COLUMNS: readonly Column<NamedQueryJson>[] = [
   {
     name: "version",
     title: "Version",
-    width: "7rem",
+    width: "5.5rem",
     cell: ({ version = "" }) => escapeControls(version),
     sort: ({ version = "" }) => version,
   },
-  { name: "inputs", title: "Inputs", width: "10rem", cell: ({ inputs = [] }) => names(inputs), sort: ({ inputs = [] }) => inputs.join() },
-  { name: "outputs", title: "Outputs", cell: ({ outputs = [] }) => names(outputs), sort: ({ outputs = [] }) => outputs.length },
-  { name: "owner", title: "Owner", width: "8rem", cell: ({ owner = "" }) => escapeControls(owner), sort: ({ owner = "" }) => owner },
-  { name: "description", title: "Description", width: "13rem", cell: ({ description = "" }) => escapeControls(description) },
+  { name: "inputs", title: "Inputs", width: "7.5rem", cell: ({ inputs = [] }) => names(inputs), sort: ({ inputs = [] }) => inputs.join() },
+  {
+    name: "outputs",
+    title: "Outputs",
+    width: "9rem",
+    cell: ({ outputs = [] }) => names(outputs),
+    sort: ({ outputs = [] }) => outputs.length,
+  },
+  { name: "owner", title: "Owner", width: "6rem", cell: ({ owner = "" }) => escapeControls(owner), sort: ({ owner = "" }) => owner },
+  { name: "description", title: "Description", width: "11rem", cell: ({ description = "" }) => escapeControls(description) },
 ];
 
 function names(all: readonly string[]): string {
@@ -72,14 +79,16 @@ export default function NamedQueries() {
 
 function QueryList({ queries }: { readonly queries: readonly NamedQueryJson[] }) {
   const [search, sort] = [queried("q"), queried("sort") || "name"];
+  const lastDay = useLastDay<NamedQueryJson>("query", ({ name = "" }) => name);
+  const columns = useMemo(() => COLUMNS.toSpliced(-2, 0, ...lastDay), [lastDay]);
   const rows = useMemo(() => {
     const wanted = search.toLowerCase().split(/\s+/).filter(Boolean);
     return sorted(
       queries.filter((query) => wanted.every((word) => wordsOf(query).includes(word))),
-      COLUMNS,
+      columns,
       sort,
     );
-  }, [queries, search, sort]);
+  }, [columns, queries, search, sort]);
   return (
     <>
       <SearchBox
@@ -94,7 +103,7 @@ function QueryList({ queries }: { readonly queries: readonly NamedQueryJson[] })
       ) : (
         <WindowTable
           label="Named queries"
-          columns={COLUMNS}
+          columns={columns}
           rows={rows}
           keyOf={({ name = "", version = "" }) => JSON.stringify([name, version])}
           sort={sort}

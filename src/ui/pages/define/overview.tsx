@@ -11,6 +11,7 @@ import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Status, type Tone } from "../../parts/status.tsx";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { DeploymentTable } from "../deploy/deployment-table.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { Recently } from "./recently.tsx";
@@ -31,6 +32,8 @@ export default function Overview() {
   useLive(["deployments"], latest.reload);
   useLive([], health.reload);
   const deployments = latest.data?.deployments ?? [];
+  const live = deployments.filter((one) => one.live).map(({ id = "" }) => id);
+  const used = features.data?.deploymentId;
   const dropped = health.data?.droppedRecords ?? "0";
   const hasFeatures = (features.data?.features ?? []).length > 0;
   return (
@@ -39,7 +42,7 @@ export default function Overview() {
         facts={[
           ["Project", current?.projectName && escapeControls(current.projectName)],
           ["Branch", branch !== "" && escapeControls(branch)],
-          ["Live", <Live key="" deploymentId={features.data?.deploymentId ?? ""} />],
+          ["Live", <Live key="" ids={live.length > 0 || !used ? live : [used]} />],
           ["Features", hasFeatures && <a href={href("features", {})}>{features.data?.features?.length}</a>],
           ["Dropped", dropped !== "0" && <Status tone="warn">{`${dropped} records of queries and logs since the server started`}</Status>],
           ["Suspended", current?.suspendedAt && <Status tone="warn">since {current.suspendedAt}</Status>],
@@ -88,11 +91,10 @@ export default function Overview() {
   );
 }
 
-function Live({ deploymentId }: { readonly deploymentId: string }) {
-  if (deploymentId === "") return <span class="dim">nothing yet</span>;
-  return (
-    <a href={href("deployment", { id: deploymentId }, { deployment: "" })} class="name">
-      {escapeControls(deploymentId)}
-    </a>
+function Live({ ids }: { readonly ids: readonly string[] }) {
+  return ids.length === 0 ? (
+    <span class="dim">nothing yet</span>
+  ) : (
+    ids.map((id, at) => [at > 0 && <br />, <DeploymentLink key={id} id={id} />])
   );
 }

@@ -1,17 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { DeploymentJson } from "../../../../gen/svc/v1/deployment_pb.ts";
-import { escapeControls } from "../../../domain/name.ts";
 import { CallError, call } from "../../api/call.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
-import { href, queried, scope, setQueried } from "../../app/place.ts";
+import { queried, scope, setQueried } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
 import { Diff } from "../../parts/diff.tsx";
 import { Failed } from "../../parts/failed.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { Time } from "../../parts/time.tsx";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { type DeployedResolver, type ResolverVersion, versionsOf } from "./resolver-version-list.ts";
 
 /** The latest deployments that are looked at, and how many at a time. */
@@ -69,10 +69,7 @@ function Versions({ fqn, isCut, versions }: VersionsParts) {
             >
               {`Version ${one.version}`}
             </button>{" "}
-            <Time at={one.createdAt} />{" "}
-            <a class="name" href={href("deployment", { id: one.deployment })}>
-              {escapeControls(one.deployment)}
-            </a>
+            <Time at={one.createdAt} /> <DeploymentLink id={one.deployment} />
             {one.deployments > 1 && <span class="dim">{` and in ${one.deployments - 1} after it`}</span>}
           </li>
         ))}

@@ -1,6 +1,6 @@
 import type { ResolverJson } from "../../../../gen/svc/v1/graph_pb.ts";
 import { lineageId } from "../../../domain/lineage.ts";
-import { escapeControls } from "../../../domain/name.ts";
+import { escapeControls, readableName } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
@@ -15,7 +15,7 @@ import { MetricChart } from "../../parts/metric-chart.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Range } from "../../parts/range.tsx";
 import type { PageProps } from "../../routes.ts";
-import { durationMs } from "./feature-text.ts";
+import { cachedFor, durationMs } from "./feature-text.ts";
 import { GroupedErrors } from "./grouped-errors.tsx";
 import { resolverMetric } from "./metric-expressions.ts";
 import { Neighbours } from "./neighbours.tsx";
@@ -83,13 +83,16 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
     description = "",
     environments = [],
     fqn = "",
+    maxStaleness,
     owner = "",
+    partitionedBy = [],
     resourceHint,
     schedule = "",
     span,
     sql,
     tags = [],
     timeout,
+    uniqueOn = [],
     venv = "",
     whenText = "",
   } = resolver;
@@ -104,6 +107,8 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
           ["Kind", resolverKind(resolver)],
           ["Gives", escapeControls(resultText(resolver))],
           ["Computed", escapeControls(translationText(resolver))],
+          ["Unique on", uniqueOn.length > 0 && escapeControls(uniqueOn.map(readableName).join(", "))],
+          ["Partitioned by", partitionedBy.length > 0 && escapeControls(partitionedBy.map(readableName).join(", "))],
           ["Calls", resourceHint === "RESOURCE_HINT_IO" && "beside each other, on threads"],
           ["Venv", venv !== "" && <Badge text={venv} />],
           ["Source", sql?.source && escapeControls(sql.source)],
@@ -111,6 +116,7 @@ function Content({ resolver, deployment }: { readonly resolver: ResolverJson; re
           ["Only in", environments.length > 0 && environments.map((one) => <Badge key={one} text={one} />)],
           ["When", whenText !== "" && <code>{escapeControls(whenText)}</code>],
           ["Schedule", schedule !== "" && <code>{escapeControls(schedule)}</code>],
+          ["Max staleness", maxStaleness !== undefined && escapeControls(cachedFor({ maxStaleness }))],
           ["Timeout", timeout !== undefined && <Duration ms={durationMs(timeout)} />],
           ["Owner", owner !== "" && escapeControls(owner)],
           ["Defined", span?.file && <code>{`${escapeControls(span.file)}:${span.line}`}</code>],

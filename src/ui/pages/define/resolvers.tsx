@@ -10,24 +10,31 @@ import { Page } from "../../parts/page.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { type Column, sorted, WindowTable } from "../../parts/window-table.tsx";
 import { ResolverLink } from "../run/answer.tsx";
+import { useLastDay } from "./last-day.tsx";
 import { inputPaths, resolverKind, resolverWords, translationText } from "./resolver-text.ts";
 
 const COLUMNS: readonly Column<ResolverJson>[] = [
-  { name: "name", title: "Resolver", width: "15rem", cell: ({ fqn = "" }) => <ResolverLink fqn={fqn} />, sort: ({ fqn = "" }) => fqn },
-  { name: "kind", title: "Kind", width: "8.5rem", cell: resolverKind, sort: resolverKind },
-  { name: "inputs", title: "Inputs", cell: (row) => names(inputPaths(row)), sort: (row) => inputPaths(row).length },
-  { name: "outputs", title: "Outputs", cell: ({ outputs = [] }) => names(outputs), sort: ({ outputs = [] }) => outputs.length },
+  { name: "name", title: "Resolver", width: "12rem", cell: ({ fqn = "" }) => <ResolverLink fqn={fqn} />, sort: ({ fqn = "" }) => fqn },
+  { name: "kind", title: "Kind", width: "8rem", cell: resolverKind, sort: resolverKind },
+  { name: "inputs", title: "Inputs", width: "8rem", cell: (row) => names(inputPaths(row)), sort: (row) => inputPaths(row).length },
+  {
+    name: "outputs",
+    title: "Outputs",
+    width: "8rem",
+    cell: ({ outputs = [] }) => names(outputs),
+    sort: ({ outputs = [] }) => outputs.length,
+  },
   {
     name: "runs",
     title: "Computed",
-    width: "10rem",
+    width: "6.5rem",
     cell: (row) => <span title={escapeControls(translationText(row))}>{escapeControls(translationText(row))}</span>,
     sort: translationText,
   },
   {
     name: "owner",
     title: "Owner",
-    width: "10rem",
+    width: "6rem",
     cell: ({ owner = "" }) => escapeControls(owner),
     sort: ({ owner = "" }) => owner,
   },
@@ -70,11 +77,13 @@ export default function Resolvers() {
 function ResolverList({ resolvers }: { readonly resolvers: readonly ResolverJson[] }) {
   const all = useMemo(() => resolvers.map((resolver) => ({ resolver, words: resolverWords(resolver) })), [resolvers]);
   const [search, sort] = [queried("q"), queried("sort") || "name"];
+  const lastDay = useLastDay<ResolverJson>("resolver", ({ fqn = "" }) => fqn);
+  const columns = useMemo(() => COLUMNS.toSpliced(-2, 0, ...lastDay), [lastDay]);
   const rows = useMemo(() => {
     const wanted = search.toLowerCase().split(/\s+/).filter(Boolean);
     const found = all.filter(({ words }) => wanted.every((word) => words.includes(word))).map(({ resolver }) => resolver);
-    return sorted(found, COLUMNS, sort);
-  }, [all, search, sort]);
+    return sorted(found, columns, sort);
+  }, [all, columns, search, sort]);
   return (
     <>
       <SearchBox
@@ -89,7 +98,7 @@ function ResolverList({ resolvers }: { readonly resolvers: readonly ResolverJson
       ) : (
         <WindowTable
           label="Resolvers"
-          columns={COLUMNS}
+          columns={columns}
           rows={rows}
           keyOf={({ fqn = "" }) => fqn}
           sort={sort}

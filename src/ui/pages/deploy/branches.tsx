@@ -12,6 +12,7 @@ import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { DeploymentLink } from "./deployment-link.tsx";
 
 /** The branches of the environment: scopes of their own, with deployments and values apart. */
 export default function Branches() {
@@ -35,12 +36,7 @@ export default function Branches() {
       name: "latest",
       title: "Latest deployment",
       width: "19rem",
-      cell: ({ latestDeploymentId: id = "" }) =>
-        id !== "" && (
-          <a href={href("deployment", { id }, { deployment: "" })} class="name">
-            {escapeControls(id)}
-          </a>
-        ),
+      cell: ({ latestDeploymentId: id = "" }) => id !== "" && <DeploymentLink id={id} />,
     },
     { name: "delete", title: "Actions", width: "7rem", cell: ({ name = "" }) => <Delete name={name} onDone={answer.reload} /> },
   ];
@@ -67,7 +63,15 @@ function Delete({ name, onDone }: { readonly name: string; readonly onDone: () =
     return `Branch ${name} is deleted, with ${deployments} deployments.`;
   };
   return (
-    <Action verb="Delete" question={`Delete branch ${escapeControls(name)}?`} permission="deploy" typed={name} act={remove} onDone={onDone}>
+    <Action
+      verb="Delete"
+      question={`Delete branch ${escapeControls(name)}?`}
+      permission="deploy"
+      typed={name}
+      words={["branch", "delete", name]}
+      act={remove}
+      onDone={onDone}
+    >
       <p>Its deployments and its online values are deleted with it.</p>
     </Action>
   );

@@ -2,6 +2,7 @@ import type { DeploymentJson } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { call } from "../../api/call.ts";
 import { Action } from "../../app/action.tsx";
+import { scope } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { stateText } from "./deployment-state.tsx";
 
@@ -22,13 +23,28 @@ export function DeploymentActions({ deployment, onDone }: { readonly deployment:
   };
   if (state === "ready")
     return (
-      <Action verb="Promote" question={`Make ${id} live?`} permission="deploy" act={promote} onDone={onDone}>
+      <Action
+        verb="Promote"
+        question={`Make ${id} live?`}
+        permission="deploy"
+        words={["deployment", "promote", id]}
+        act={promote}
+        onDone={onDone}
+      >
         <p>From then on it answers the queries of {place}, in place of what is live now.</p>
       </Action>
     );
   if (state !== "live") return null;
   return (
-    <Action verb="Roll back" question={`Roll ${place} back?`} permission="deploy" typed={id} act={rollBack} onDone={onDone}>
+    <Action
+      verb="Roll back"
+      question={`Roll ${place} back?`}
+      permission="deploy"
+      typed={id}
+      words={["deployment", "rollback", branch === scope.value.branch ? undefined : `--branch=${branch}`]}
+      act={rollBack}
+      onDone={onDone}
+    >
       <p>The deployment that was live before this one answers the queries of {place} again.</p>
     </Action>
   );

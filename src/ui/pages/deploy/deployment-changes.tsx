@@ -9,12 +9,12 @@ import { escapeControls, readableName } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useCommand } from "../../app/command.ts";
-import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Command } from "../../parts/command.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Status, type Tone } from "../../parts/status.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { DeploymentLink } from "./deployment-link.tsx";
 
 interface Change {
   readonly kind: string;
@@ -27,8 +27,8 @@ const TONES: Readonly<Record<string, Tone>> = { added: "good", changed: "warn", 
 const COLUMNS: readonly Column<Change>[] = [
   { name: "kind", title: "Change", width: "8rem", cell: ({ kind }) => <Status tone={TONES[kind] ?? "dim"}>{kind}</Status> },
   { name: "what", title: "What", width: "7rem", cell: ({ what }) => what },
-  { name: "name", title: "Name", width: "20rem", cell: ({ name }) => <code>{escapeControls(name)}</code> },
-  { name: "details", title: "Details", cell: ({ details }) => escapeControls(details) },
+  { name: "name", title: "Name", wraps: true, width: "20rem", cell: ({ name }) => <code>{escapeControls(name)}</code> },
+  { name: "details", title: "Details", wraps: true, cell: ({ details }) => escapeControls(details) },
 ];
 
 interface ChangesParts {
@@ -58,11 +58,7 @@ function Changes({ diff }: { readonly diff: DeploymentDiffJson }) {
     <>
       <p class="dim">
         {base === "" ? "Nothing was live before it." : "Against "}
-        {base !== "" && (
-          <a class="name" href={href("deployment", { id: base }, { deployment: "" })}>
-            {escapeControls(base)}
-          </a>
-        )}
+        {base !== "" && <DeploymentLink id={base} />}
       </p>
       {changes.length === 0 ? (
         <p>No resolver, feature, monitor, evaluation or function changed.</p>

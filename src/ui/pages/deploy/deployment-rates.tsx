@@ -1,8 +1,9 @@
 import { escapeControls } from "../../../domain/name.ts";
-import { href, setQueried } from "../../app/place.ts";
+import { setQueried } from "../../app/place.ts";
 import { MetricChart } from "../../parts/metric-chart.tsx";
 import { Range } from "../../parts/range.tsx";
 import { rangeText } from "../../parts/time-range.ts";
+import { DeploymentLink } from "./deployment-link.tsx";
 
 /** Milliseconds before and after a deployment that are shown together. */
 const AROUND_MS = 1_800_000;
@@ -52,11 +53,7 @@ export function DeploymentRates({ of, other, createdAt, isTagShared }: RatesPart
       )}
       {other && (
         <p class="dim">
-          The other one is{" "}
-          <a class="name" href={href("deployment", { id: other.id }, { deployment: "" })}>
-            {other.id}
-          </a>
-          .
+          The other one is <DeploymentLink id={other.id} />.
         </p>
       )}
       <div class="board">

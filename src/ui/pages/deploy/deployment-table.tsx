@@ -1,9 +1,9 @@
 import type { DeploymentJson } from "../../../../gen/svc/v1/deployment_pb.ts";
 import { escapeControls } from "../../../domain/name.ts";
-import { href } from "../../app/place.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { DeploymentLink } from "./deployment-link.tsx";
 import { DeploymentState } from "./deployment-state.tsx";
 
 const COLUMNS: readonly Column<DeploymentJson>[] = [
@@ -11,11 +11,7 @@ const COLUMNS: readonly Column<DeploymentJson>[] = [
     name: "id",
     title: "Deployment",
     width: "19rem",
-    cell: ({ id = "" }) => (
-      <a href={href("deployment", { id }, { deployment: "" })} class="name">
-        {escapeControls(id)}
-      </a>
-    ),
+    cell: ({ id = "" }) => <DeploymentLink id={id} />,
   },
   { name: "state", title: "State", width: "12rem", cell: (row) => <DeploymentState deployment={row} /> },
   { name: "tags", title: "Tags", width: "9rem", cell: ({ tags }) => tags?.map((tag) => <Badge key={tag} text={tag} />) },

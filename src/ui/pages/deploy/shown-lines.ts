@@ -1,6 +1,7 @@
 /** Lines of the log as the log view takes them. */
 
 import type { LogLineJson } from "../../../../gen/svc/v1/log_pb.ts";
+import { attributesText } from "../../../domain/log-attributes.ts";
 import type { ShownLine } from "../../parts/log-rows.ts";
 import { levelTone } from "../observe/log-levels.ts";
 
@@ -12,7 +13,6 @@ export function shownLines(lines: readonly LogLineJson[]): readonly ShownLine[] 
     const nth = (seen.get(text) ?? 0) + 1;
     seen.set(text, nth);
     const { attributes = {}, component = "", level = "", message = "", resolver = "", time = "" } = line;
-    const more = Object.entries(attributes).map(([name, value]) => ` ${name}=${value}`);
     const source = resolver || component;
     return {
       key: `${nth} ${text}`,
@@ -20,7 +20,7 @@ export function shownLines(lines: readonly LogLineJson[]): readonly ShownLine[] 
       level,
       tone: levelTone(level),
       source,
-      text: message.trimEnd() + more.join(""),
+      text: `${message.trimEnd()} ${attributesText(attributes)}`.trimEnd(),
     };
   });
 }

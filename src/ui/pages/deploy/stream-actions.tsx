@@ -2,9 +2,7 @@ import { useSignal } from "@preact/signals";
 import { escapeControls } from "../../../domain/name.ts";
 import { call } from "../../api/call.ts";
 import { Action } from "../../app/action.tsx";
-import { useCommand } from "../../app/command.ts";
 import { environmentScope } from "../../app/who.ts";
-import { Command } from "../../parts/command.tsx";
 
 interface StreamParts {
   readonly name: string;
@@ -13,23 +11,27 @@ interface StreamParts {
 
 /** Pauses a stream, or has it go on. */
 export function PauseStream({ isPaused, name, onDone }: StreamParts & { readonly isPaused: boolean }) {
-  const command = useCommand();
   const verb = isPaused ? "Resume" : "Pause";
   const act = async () => {
     await call(isPaused ? "StreamService/ResumeStream" : "StreamService/PauseStream", { name }, environmentScope.value);
     return isPaused ? `${name} goes on.` : `${name} is paused.`;
   };
   return (
-    <Action verb={verb} question={`${verb} ${escapeControls(name)}?`} permission="deploy" act={act} onDone={onDone}>
+    <Action
+      verb={verb}
+      question={`${verb} ${escapeControls(name)}?`}
+      permission="deploy"
+      words={["streams", isPaused ? "resume" : "pause", name]}
+      act={act}
+      onDone={onDone}
+    >
       <p>{isPaused ? "It goes on where it was." : "It reads nothing until it is resumed, also after a new deployment."}</p>
-      <Command line={command("streams", isPaused ? "resume" : "pause", name)} />
     </Action>
   );
 }
 
 /** Moves a stream within its topic. */
 export function SeekStream({ name, onDone }: StreamParts) {
-  const command = useCommand();
   const to = useSignal<"earliest" | "latest">("latest");
   const act = async () => {
     await call(
@@ -40,7 +42,14 @@ export function SeekStream({ name, onDone }: StreamParts) {
     return `${name} goes on at the ${to.value} message.`;
   };
   return (
-    <Action verb="Seek" question={`Move ${escapeControls(name)}?`} permission="deploy" act={act} onDone={onDone}>
+    <Action
+      verb="Seek"
+      question={`Move ${escapeControls(name)}?`}
+      permission="deploy"
+      words={["streams", "seek", name, "--to", to.value]}
+      act={act}
+      onDone={onDone}
+    >
       <p>Messages that are read again count again in windows that are kept. Messages that are passed over are not stored.</p>
       <label class="field">
         <span>To</span>
@@ -49,14 +58,12 @@ export function SeekStream({ name, onDone }: StreamParts) {
           <option value="earliest">the oldest message that is kept</option>
         </select>
       </label>
-      <Command line={command("streams", "seek", name, "--to", to.value)} />
     </Action>
   );
 }
 
 /** Pushes a message to a topic. */
 export function PushMessage({ topic, onDone }: { readonly topic: string; readonly onDone: () => void }) {
-  const command = useCommand();
   const text = useSignal("{}");
   const act = async () => {
     const value = btoa(String.fromCharCode(...new TextEncoder().encode(text.value)));
@@ -64,19 +71,24 @@ export function PushMessage({ topic, onDone }: { readonly topic: string; readonl
     return `A message was pushed to ${topic}.`;
   };
   return (
-    <Action verb="Push" question={`Push a message to ${escapeControls(topic)}?`} permission="data.write" act={act} onDone={onDone}>
+    <Action
+      verb="Push"
+      question={`Push a message to ${escapeControls(topic)}?`}
+      permission="data.write"
+      words={["topic", "push", "--topic", topic, "--value", text.value]}
+      act={act}
+      onDone={onDone}
+    >
       <label class="field">
         <span>Message</span>
         <textarea rows={6} value={text} maxLength={100_000} onInput={({ currentTarget }) => (text.value = currentTarget.value)} />
       </label>
-      <Command line={command("topic", "push", "--topic", topic, "--value", text.value)} />
     </Action>
   );
 }
 
 /** Computes a stream's dead letters again. */
 export function ReplayLetters({ name, onDone }: StreamParts) {
-  const command = useCommand();
   const act = async () => {
     let [stored, failed, after, until] = [0, 0, "0", "0"];
     for (let isMore = true; isMore; ) {
@@ -92,11 +104,11 @@ export function ReplayLetters({ name, onDone }: StreamParts) {
       verb="Replay"
       question={`Compute the dead letters of ${escapeControls(name)} again?`}
       permission="deploy"
+      words={["streams", "dead-letters", "replay", name]}
       act={act}
       onDone={onDone}
     >
       <p>What can be stored now is stored, and counts once. Messages that fail again stay, with the new reason.</p>
-      <Command line={command("streams", "dead-letters", "replay", name)} />
     </Action>
   );
 }

@@ -63,7 +63,7 @@ function Content({ stream, onDone }: StreamParts) {
     <>
       <Facts
         facts={[
-          ["State", <State key="" of={status} prefix="STREAM_STATUS_" />],
+          ["State", <State key="" of={status} prefix="STREAM_STATUS_" isService />],
           ["Problem", problem !== "" && <span class="bad">{visibleLines(problem)}</span>],
           ["Lag", lag !== undefined && `${lag} messages`],
           ["Resolver", isDefined && <ResolverLink fqn={name} />],

@@ -63,9 +63,9 @@ const columnsOf = ({ lag, messages }: ColumnsParts): readonly Column<StreamStand
       </>
     ),
   },
-  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="STREAM_STATUS_" /> },
+  { name: "status", title: "State", width: "7rem", cell: ({ status }) => <State of={status} prefix="STREAM_STATUS_" isService /> },
   { name: "lag", title: "Lag", width: "6rem", isNumber: true, cell: ({ lag = "" }) => lag },
   { name: "rates", title: "Messages, lag", width: "12rem", cell: ({ name = "" }) => <StreamRates {...{ name, messages, lag }} /> },
   { name: "letters", title: "Dead letters", width: "7rem", isNumber: true, cell: ({ deadLetters = "0" }) => deadLetters },
-  { name: "problem", title: "Problem", width: "14rem", cell: ({ problem = "" }) => <span title={problem}>{escapeControls(problem)}</span> },
+  { name: "problem", title: "Problem", wraps: true, width: "14rem", cell: ({ problem = "" }) => escapeControls(problem) },
 ];

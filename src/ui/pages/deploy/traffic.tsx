@@ -7,14 +7,13 @@ import { useAnswer } from "../../api/load.ts";
 import { Action } from "../../app/action.tsx";
 import { useCommand } from "../../app/command.ts";
 import { useLive } from "../../app/live.ts";
-import { href } from "../../app/place.ts";
 import { environmentScope, useMay } from "../../app/who.ts";
-import { Command } from "../../parts/command.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { DeploymentLink } from "./deployment-link.tsx";
 import { failedShare, type Rates, ratesOf } from "./traffic-rates.ts";
 import { changedWeights, type TypedWeight, trafficFlags, typedWeights, weightsProblem } from "./traffic-weights.ts";
 
@@ -43,7 +42,6 @@ export default function Traffic() {
 }
 
 function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; readonly onDone: () => void }) {
-  const command = useCommand();
   const may = useMay("traffic.write");
   const typed = useSignal<readonly TypedWeight[]>(typedWeights(tags));
   const key = JSON.stringify(tags);
@@ -84,7 +82,7 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
   });
   const rates = (...names: readonly string[]) => ratesOf(names, asked.data?.series ?? [], failing.data?.series ?? []);
   const columns: readonly Column<TrafficTagJson>[] = [
-    { name: "tag", title: "Tag", width: "8rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
+    { name: "tag", title: "Tag", wraps: true, width: "7rem", cell: ({ tag = "" }) => <code>{escapeControls(tag)}</code> },
     { name: "weight", title: "Queries, %", width: "7rem", cell: ({ tag = "" }) => field(tag, "weight") },
     { name: "mirror", title: "Copies, %", width: "7rem", cell: ({ tag = "" }) => field(tag, "mirror") },
     {
@@ -103,13 +101,8 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
     {
       name: "deployment",
       title: "Deployment",
-      width: "18rem",
-      cell: ({ deploymentId: id = "" }) =>
-        id !== "" && (
-          <a href={href("deployment", { id }, { deployment: "" })} class="name">
-            {escapeControls(id)}
-          </a>
-        ),
+      width: "19rem",
+      cell: ({ deploymentId: id = "" }) => id !== "" && <DeploymentLink id={id} />,
     },
     {
       name: "actions",
@@ -127,14 +120,25 @@ function Weights({ tags, onDone }: { readonly tags: readonly TrafficTagJson[]; r
       </p>
       <p class="actions">
         {flags.length > 0 && problem === undefined && (
-          <Action verb="Set weights" question="Set the weights of the environment?" permission="traffic.write" act={set} onDone={onDone}>
-            <Command line={command("traffic", "set", ...flags)} />
-          </Action>
+          <Action
+            verb="Set weights"
+            question="Set the weights of the environment?"
+            permission="traffic.write"
+            words={["traffic", "set", ...flags]}
+            act={set}
+            onDone={onDone}
+          />
         )}
         {flags.length === 0 && weighed.length === 2 && (
-          <Action verb="Promote" question="Promote the tag of the lowest weight?" permission="traffic.write" act={promote} onDone={onDone}>
+          <Action
+            verb="Promote"
+            question="Promote the tag of the lowest weight?"
+            permission="traffic.write"
+            words={["traffic", "promote"]}
+            act={promote}
+            onDone={onDone}
+          >
             <p>It gets all queries, and the other one none. The same again takes it back.</p>
-            <Command line={command("traffic", "promote")} />
           </Action>
         )}
       </p>

@@ -28,17 +28,19 @@ const FILTERS = [
 
 const COLUMNS: readonly Column<AuditLogJson>[] = [
   { name: "seq", title: "Row", width: "3.5rem", isNumber: true, cell: ({ seq = "0" }) => seq },
-  { name: "time", title: "Time", width: "9.5rem", cell: ({ time }) => <Time at={time} /> },
+  { name: "time", title: "Time", width: "8rem", cell: ({ time }) => <Time at={time} /> },
   {
     name: "client",
     title: "Client",
+    wraps: true,
     width: "7.5rem",
     cell: ({ clientId = "", clientName = "" }) => <span title={clientId}>{escapeControls(clientName || clientId)}</span>,
   },
   {
     name: "endpoint",
     title: "Endpoint",
-    width: "18.5rem",
+    wraps: true,
+    width: "16rem",
     cell: ({ endpoint = "" }) => <code>{escapeControls(endpoint.replace(/^svc\.v1\./, ""))}</code>,
   },
   {
@@ -53,7 +55,8 @@ const COLUMNS: readonly Column<AuditLogJson>[] = [
   {
     name: "about",
     title: "About",
-    width: "9.5rem",
+    wraps: true,
+    width: "13.5rem",
     cell: ({ about = {} }) =>
       Object.entries(about)
         .map(([name, value]) => escapeControls(`${name}=${value}`))

@@ -4,9 +4,7 @@ import { formatDuration } from "../../../domain/duration.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { call } from "../../api/call.ts";
 import { Action } from "../../app/action.tsx";
-import { useCommand } from "../../app/command.ts";
 import { environmentScope } from "../../app/who.ts";
-import { Command } from "../../parts/command.tsx";
 
 /** Most characters of a title, as the contract has it. */
 const MAX_TITLE = 200;
@@ -22,7 +20,6 @@ interface PinParts {
 
 /** The button that keeps an expression as a chart of the project. */
 export function PinChart({ expression, lengthMs, onDone }: PinParts) {
-  const command = useCommand();
   const title = useSignal("");
   const name = title.value.trim() || expression.slice(0, MAX_TITLE);
   const rangeMs = Math.max(Math.round(lengthMs / UNIT_MS), 1) * UNIT_MS;
@@ -32,7 +29,14 @@ export function PinChart({ expression, lengthMs, onDone }: PinParts) {
     return `${name} is kept.`;
   };
   return (
-    <Action verb="Pin" question="Keep the chart with the project?" permission="settings.write" act={pin} onDone={onDone}>
+    <Action
+      verb="Pin"
+      question="Keep the chart with the project?"
+      permission="settings.write"
+      words={["charts", "create", "--name", name, "--expression", expression, "--range", range]}
+      act={pin}
+      onDone={onDone}
+    >
       <p>{`All who see the project have it on this page. It shows ${range} when nobody chooses another time.`}</p>
       <label class="field">
         <span>Title</span>
@@ -43,22 +47,26 @@ export function PinChart({ expression, lengthMs, onDone }: PinParts) {
           onInput={({ currentTarget }) => (title.value = currentTarget.value)}
         />
       </label>
-      <Command line={command("charts", "create", "--name", name, "--expression", expression, "--range", range)} />
     </Action>
   );
 }
 
 /** The button that deletes a chart of the project. */
 export function UnpinChart({ chart: { id = "", name = "" }, onDone }: { readonly chart: ChartJson; readonly onDone: () => void }) {
-  const command = useCommand();
   const unpin = async () => {
     await call("MetricService/DeleteChart", { id }, environmentScope.value);
     return `${name} is no longer kept.`;
   };
   return (
-    <Action verb="Unpin" question={`Unpin ${escapeControls(name)}?`} permission="settings.write" act={unpin} onDone={onDone}>
+    <Action
+      verb="Unpin"
+      question={`Unpin ${escapeControls(name)}?`}
+      permission="settings.write"
+      words={["charts", "delete", name, "--yes"]}
+      act={unpin}
+      onDone={onDone}
+    >
       <p>It is gone for all who see the project. What it shows stays recorded.</p>
-      <Command line={command("charts", "delete", name, "--yes")} />
     </Action>
   );
 }

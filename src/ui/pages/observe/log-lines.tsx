@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { LogLineJson } from "../../../../gen/svc/v1/log_pb.ts";
+import { attributesText } from "../../../domain/log-attributes.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { visibleLines } from "../../../domain/visible.ts";
 import { href, queried, setQueried } from "../../app/place.ts";
@@ -62,7 +63,7 @@ function Line({
   readonly isMeant: boolean;
   readonly onOpen?: (() => void) | undefined;
 }) {
-  const { level = "", message = "", time = "" } = line;
+  const { attributes = {}, level = "", message = "", time = "" } = line;
   const isOpen = useSignal(isMeant);
   const place = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -81,7 +82,8 @@ function Line({
         </time>
         <Status tone={levelTone(level)}>{level}</Status>
         <span class="log-said">
-          <span class="dim">{escapeControls(sourceOf(line))}</span> {escapeControls(message.trimEnd())}
+          <span class="dim">{escapeControls(sourceOf(line))}</span> {escapeControls(message.trimEnd())}{" "}
+          <span class="dim">{escapeControls(attributesText(attributes))}</span>
         </span>
       </button>
       {isOpen.value && <Opened line={line} />}

@@ -4,9 +4,7 @@ import { formatDuration } from "../../../domain/duration.ts";
 import { escapeControls } from "../../../domain/name.ts";
 import { call } from "../../api/call.ts";
 import { Action } from "../../app/action.tsx";
-import { useCommand } from "../../app/command.ts";
 import { environmentScope } from "../../app/who.ts";
-import { Command } from "../../parts/command.tsx";
 
 /** How long a silence can be chosen to be, seconds. */
 const LENGTHS = [1_800, 3_600, 7_200, 28_800, 86_400, 604_800] as const;
@@ -30,7 +28,6 @@ interface NamedParts {
 }
 
 function Begin({ name, onDone }: NamedParts) {
-  const command = useCommand();
   const seconds = useSignal<number>(USUAL);
   const reason = useSignal("");
   const lasting = formatDuration(seconds.value * 1000);
@@ -40,7 +37,14 @@ function Begin({ name, onDone }: NamedParts) {
   };
   const because = reason.value.trim() === "" ? [] : ["--reason", reason.value.trim()];
   return (
-    <Action verb="Silence" question={`Silence ${escapeControls(name)}?`} permission="settings.write" act={silence} onDone={onDone}>
+    <Action
+      verb="Silence"
+      question={`Silence ${escapeControls(name)}?`}
+      permission="settings.write"
+      words={["monitors", "silence", name, "--for", lasting, ...because]}
+      act={silence}
+      onDone={onDone}
+    >
       <p>Webhooks are not told of it for a time. It is evaluated all the same: if it fires then, they are told when the silence is over.</p>
       <label class="field">
         <span>For</span>
@@ -56,13 +60,11 @@ function Begin({ name, onDone }: NamedParts) {
         <span>Why, for others</span>
         <input value={reason} maxLength={MAX_REASON} onInput={({ currentTarget }) => (reason.value = currentTarget.value)} />
       </label>
-      <Command line={command("monitors", "silence", name, "--for", lasting, ...because)} />
     </Action>
   );
 }
 
 function End({ name, onDone }: NamedParts) {
-  const command = useCommand();
   const end = async () => {
     await call("MonitorService/EndMonitorSilence", { name }, environmentScope.value);
     return `${name} is silenced no longer.`;
@@ -72,10 +74,9 @@ function End({ name, onDone }: NamedParts) {
       verb="End silence"
       question={`End the silence of ${escapeControls(name)}?`}
       permission="settings.write"
+      words={["monitors", "silence", name, "--end"]}
       act={end}
       onDone={onDone}
-    >
-      <Command line={command("monitors", "silence", name, "--end")} />
-    </Action>
+    />
   );
 }

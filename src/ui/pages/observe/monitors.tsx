@@ -83,15 +83,16 @@ function columnsOf(onDone: () => void): readonly Column<MonitorStandingJson>[] {
       cell: (standing) => <Status tone={stateOf(standing).tone}>{stateOf(standing).word}</Status>,
       sort: (standing) => URGENCY.indexOf(stateOf(standing).word),
     },
-    { name: "since", title: "Since", width: "9.5rem", cell: ({ since }) => since && <Time at={since} />, sort: ({ since = "" }) => since },
+    { name: "since", title: "Since", width: "8.5rem", cell: ({ since }) => since && <Time at={since} />, sort: ({ since = "" }) => since },
     {
       name: "value",
       title: "Value",
-      width: "6rem",
+      wraps: true,
+      width: "8rem",
       isNumber: true,
       cell: ({ labels, unit, value }) => escapeControls(valueText(value, unit, labels)) || "-",
     },
-    { name: "bound", title: "Fires", width: "9rem", cell: ({ monitor = {} }) => escapeControls(boundText(monitor)) },
+    { name: "bound", title: "Fires", wraps: true, width: "9rem", cell: ({ monitor = {} }) => escapeControls(boundText(monitor)) },
     {
       name: "severity",
       title: "Severity",
@@ -99,7 +100,7 @@ function columnsOf(onDone: () => void): readonly Column<MonitorStandingJson>[] {
       cell: ({ monitor: { severity = "" } = {} }) => severity,
       sort: ({ monitor: { severity = "" } = {} }) => severity,
     },
-    { name: "silence", title: "Silenced until", width: "9.5rem", cell: ({ silence }) => silence && <Time at={silence.until} /> },
+    { name: "silence", title: "Silenced until", width: "8.5rem", cell: ({ silence }) => silence && <Time at={silence.until} /> },
     { name: "actions", title: "Actions", width: "7rem", cell: (row) => <MonitorSilence standing={row} onDone={onDone} /> },
   ];
 }

@@ -15,22 +15,34 @@ import { FIGURES, type FigureName, sumsBy } from "./usage-sums.ts";
 const NAMES = Object.keys(FIGURES) as readonly FigureName[];
 
 const COLUMNS: readonly Column<UsageJson>[] = [
-  { name: "date", title: "Date", width: "6.5rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
-  { name: "label", title: "For", width: "7.5rem", cell: ({ label = "" }) => escapeControls(label), sort: ({ label = "" }) => label },
+  { name: "date", title: "Date", width: "7rem", cell: ({ date = "" }) => date, sort: ({ date = "" }) => date },
+  {
+    name: "label",
+    title: "For",
+    wraps: true,
+    width: "9rem",
+    cell: ({ label = "" }) => escapeControls(label),
+    sort: ({ label = "" }) => label,
+  },
   ...NAMES.map((name) => ({
     name,
     title: FIGURES[name].title,
     width: widthOf(FIGURES[name].title),
     isNumber: true,
-    cell: (row: UsageJson) => figureText(FIGURES[name].of(row)),
+    cell: (row: UsageJson) => amountText(FIGURES[name].of(row)),
     sort: FIGURES[name].of,
   })),
 ];
 
+/** A figure to three digits behind the point. */
+function amountText(amount: number): string {
+  return amount > 0 && amount < 0.001 ? "<0.001" : figureText(Number(amount.toFixed(3)));
+}
+
 /** The width of a column, all of which fit beside each other: titles with a unit are longer. */
 function widthOf(title: string): string {
   if (title.includes(",")) return "9.25rem";
-  return title.length > 8 ? "7rem" : "6rem";
+  return title.length > 8 ? "7rem" : "5.5rem";
 }
 
 /** What is paid for, by day or month, and for whom. */

@@ -18,6 +18,7 @@ import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import { WindowTable } from "../../parts/window-table.tsx";
 import type { PageProps } from "../../routes.ts";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { BenchmarkComparison } from "./benchmark-comparison.tsx";
 import { askedText, inputsText, isOpen, latencyBars, loadText, msText } from "./benchmark-text.ts";
 import { State } from "./state.tsx";
@@ -69,7 +70,7 @@ function BenchmarkFacts({ benchmark }: { readonly benchmark: BenchmarkJson }) {
         ["Load", loadText(qps, duration)],
         ["Warm-up", loadText(warmupQps, warmupDuration)],
         ["Sent to", queryHost !== "" && <code>{escapeControls(queryHost)}</code>],
-        ["Deployment", <a href={href("deployment", { id: deploymentId }, { deployment: "" })}>{escapeControls(deploymentId)}</a>],
+        ["Deployment", <DeploymentLink id={deploymentId} />],
         ["Branch", branch !== "" && escapeControls(branch)],
         [
           "Log",
@@ -140,7 +141,7 @@ function Cancel({ id, onDone }: { readonly id: string; readonly onDone: () => vo
     return `${id} is cancelled.`;
   };
   return (
-    <Action verb="End it" question={`End ${id}?`} permission="deploy" act={cancel} onDone={onDone}>
+    <Action verb="End it" question={`End ${id}?`} permission="deploy" words={["benchmark", "cancel", id]} act={cancel} onDone={onDone}>
       <p>It has no results then.</p>
     </Action>
   );

@@ -15,12 +15,12 @@ export function DatasetColumns({ columns, rows }: { readonly columns: readonly D
         rows={columns}
         keyOf={({ name = "" }) => name}
         columns={[
-          { name: "name", title: "Column", width: "14rem", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
-          { name: "type", title: "Type", width: "9rem", cell: ({ type = "" }) => <code>{escapeControls(type)}</code> },
+          { name: "name", title: "Column", wraps: true, width: "14rem", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
+          { name: "type", title: "Type", wraps: true, width: "9rem", cell: ({ type = "" }) => <code>{escapeControls(type)}</code> },
           { name: "nulls", title: "Nulls", width: "6.5rem", isNumber: true, cell: ({ statistics }) => nullsText(statistics?.nulls, rows) },
           { name: "distinct", title: "Different", width: "6.5rem", isNumber: true, cell: ({ statistics }) => about(statistics?.distinct) },
-          { name: "min", title: "Smallest", width: "10rem", cell: ({ statistics }) => escapeControls(statistics?.min ?? "") },
-          { name: "max", title: "Largest", width: "10rem", cell: ({ statistics }) => escapeControls(statistics?.max ?? "") },
+          { name: "min", title: "Smallest", wraps: true, width: "10rem", cell: ({ statistics }) => escapeControls(statistics?.min ?? "") },
+          { name: "max", title: "Largest", wraps: true, width: "10rem", cell: ({ statistics }) => escapeControls(statistics?.max ?? "") },
           {
             name: "mean",
             title: "Mean",

@@ -92,7 +92,15 @@ function Archive({ revision, number, onDone }: { readonly revision: string; read
     return `Revision ${number} is archived.`;
   };
   return (
-    <Action verb="Archive" question={`Archive revision ${number}?`} permission="data.write" typed={revision} act={archive} onDone={onDone}>
+    <Action
+      verb="Archive"
+      question={`Archive revision ${number}?`}
+      permission="data.write"
+      typed={revision}
+      words={["dataset", "archive", revision]}
+      act={archive}
+      onDone={onDone}
+    >
       <p>From then on nobody can read it. Its files are removed some days later.</p>
     </Action>
   );

@@ -85,12 +85,24 @@ function Differences({ compared }: { readonly compared: CompareEvaluationRunsRes
         <WindowTable
           label="Rows with another score"
           columns={[
-            { name: "key", title: "Row", width: "9rem", cell: ({ key = "" }) => escapeControls(key) },
-            { name: "scorer", title: "Scorer", width: "10rem", cell: ({ scorer = "" }) => escapeControls(scorer) },
+            { name: "key", title: "Row", wraps: true, width: "9rem", cell: ({ key = "" }) => escapeControls(key) },
+            { name: "scorer", title: "Scorer", wraps: true, width: "10rem", cell: ({ scorer = "" }) => escapeControls(scorer) },
             { name: "base", title: "Before", width: "6rem", isNumber: true, cell: ({ base }) => scoreText(base ?? 0) },
             { name: "other", title: "Here", width: "6rem", isNumber: true, cell: ({ other }) => scoreText(other ?? 0) },
-            { name: "baseOutput", title: "Output before", width: "16rem", cell: ({ baseOutput = "" }) => escapeControls(baseOutput) },
-            { name: "otherOutput", title: "Output here", width: "16rem", cell: ({ otherOutput = "" }) => escapeControls(otherOutput) },
+            {
+              name: "baseOutput",
+              title: "Output before",
+              wraps: true,
+              width: "16rem",
+              cell: ({ baseOutput = "" }) => escapeControls(baseOutput),
+            },
+            {
+              name: "otherOutput",
+              title: "Output here",
+              wraps: true,
+              width: "16rem",
+              cell: ({ otherOutput = "" }) => escapeControls(otherOutput),
+            },
           ]}
           rows={rows}
           keyOf={({ key = "", scorer = "" }) => JSON.stringify([key, scorer])}

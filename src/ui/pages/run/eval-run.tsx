@@ -15,6 +15,7 @@ import { Page } from "../../parts/page.tsx";
 import { Time } from "../../parts/time.tsx";
 import { WindowTable } from "../../parts/window-table.tsx";
 import type { PageProps } from "../../routes.ts";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { DatasetPreview } from "./dataset-preview.tsx";
 import { EvaluationComparison } from "./eval-comparison.tsx";
 import { scoreText } from "./evaluation-text.ts";
@@ -90,7 +91,7 @@ function RunFacts({ run }: { readonly run: EvaluationRunJson }) {
         ],
         ["Revision", <code key="">{escapeControls(revisionId)}</code>],
         ["Result", resultRevisionId !== "" && <code>{escapeControls(resultRevisionId)}</code>],
-        ["Deployment", <a href={href("deployment", { id: deploymentId }, { deployment: "" })}>{escapeControls(deploymentId)}</a>],
+        ["Deployment", <DeploymentLink id={deploymentId} />],
         ["Branch", branch !== "" && escapeControls(branch)],
         ["Metadata", metadataJson !== "" && <code>{escapeControls(metadataJson)}</code>],
         ["Attempts", attempts > 1 && attempts],
@@ -129,7 +130,14 @@ function Cancel({ id, onDone }: { readonly id: string; readonly onDone: () => vo
     return `${id} is cancelled.`;
   };
   return (
-    <Action verb="End it" question={`End ${id}?`} permission="query.offline" act={cancel} onDone={onDone}>
+    <Action
+      verb="End it"
+      question={`End ${id}?`}
+      permission="query.offline"
+      words={["eval", "runs", "cancel", id]}
+      act={cancel}
+      onDone={onDone}
+    >
       <p>It is killed with everything that it started, and leaves no result.</p>
     </Action>
   );

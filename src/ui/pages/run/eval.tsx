@@ -129,7 +129,7 @@ function Trigger({ name }: { readonly name: string }) {
     return `Run ${run?.id ?? ""} was begun.`;
   };
   return (
-    <Action verb="Run" question={`Run ${name}?`} permission="query.offline" act={trigger}>
+    <Action verb="Run" question={`Run ${name}?`} permission="query.offline" words={["eval", "trigger", name]} act={trigger}>
       <p>Every row of the dataset is given to the function that is live, and scored. Judges may cost what their provider asks.</p>
     </Action>
   );

@@ -12,6 +12,7 @@ import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { JobPriority } from "./job-priority.tsx";
 import { RunAgain } from "./run-again-action.tsx";
 import { RunLines } from "./run-lines.tsx";
@@ -73,7 +74,7 @@ function JobFacts({ job }: { readonly job: JobJson }) {
         ["Error", error !== "" && <span class="bad">{visibleLines(error)}</span>],
         ["Cancel", job.cancelRequested && "was asked to end"],
         ["Kind", escapeControls(name === "" ? kind : `${kind}, ${name}`)],
-        ["About", <Subject key="" subject={subject} />],
+        ["About", subject !== job.id && <Subject key="" subject={subject} />],
         ["Workflow", workflowId !== "" && <RunLink id={workflowId} />],
         ["Priority", priority !== 0 && priority],
         ["Attempts", `${attempts} of ${maxAttempts}`],
@@ -90,12 +91,7 @@ function JobFacts({ job }: { readonly job: JobJson }) {
 
 /** What a run is about: a deployment, another run, or a name. */
 export function Subject({ subject }: { readonly subject: string }) {
-  if (subject.startsWith("dpl_"))
-    return (
-      <a href={href("deployment", { id: subject }, { deployment: "" })} class="name">
-        {escapeControls(subject)}
-      </a>
-    );
+  if (subject.startsWith("dpl_")) return <DeploymentLink id={subject} />;
   if (subject.startsWith("bench_"))
     return (
       <a href={href("benchmark", { id: subject }, { deployment: "" })} class="name">
@@ -130,7 +126,7 @@ function WaitsFor({ wait: { behind = [], reason, until } }: { readonly wait: Non
 const ATTEMPTS: readonly Column<JobAttemptJson>[] = [
   { name: "number", title: "Attempt", width: "5rem", isNumber: true, cell: ({ number }) => number },
   { name: "state", title: "State", width: "8rem", cell: ({ state }) => <State of={state} prefix="JOB_ATTEMPT_STATE_" /> },
-  { name: "node", title: "Node", width: "18.5rem", cell: ({ node = "" }) => <code>{escapeControls(node)}</code> },
+  { name: "node", title: "Node", wraps: true, width: "18.5rem", cell: ({ node = "" }) => <code>{escapeControls(node)}</code> },
   { name: "started", title: "Began", width: "10rem", cell: ({ startedAt }) => <Time at={startedAt} /> },
   {
     name: "took",
@@ -142,8 +138,9 @@ const ATTEMPTS: readonly Column<JobAttemptJson>[] = [
   {
     name: "error",
     title: "Error",
+    wraps: true,
     width: "16rem",
-    cell: ({ error = "" }) => <span title={visibleLines(error)}>{escapeControls(error)}</span>,
+    cell: ({ error = "" }) => visibleLines(error),
   },
 ];
 

@@ -3,14 +3,11 @@ import type { JobJson } from "../../../../gen/svc/v1/job_pb.ts";
 import { JOB_PRIORITY } from "../../../domain/job-priority.ts";
 import { call } from "../../api/call.ts";
 import { Action } from "../../app/action.tsx";
-import { useCommand } from "../../app/command.ts";
 import { environmentScope } from "../../app/who.ts";
-import { Command } from "../../parts/command.tsx";
 import { enumWord } from "./run-state.ts";
 
 /** The button that puts a job that waits before or behind others. */
 export function JobPriority({ job, onDone }: { readonly job: JobJson; readonly onDone: () => void }) {
-  const command = useCommand();
   const { id = "", number = "", priority = 0 } = job;
   const wanted = useSignal(String(priority));
   if (!["scheduled", "not ready"].includes(enumWord(job.state, "JOB_STATE_"))) return null;
@@ -19,7 +16,14 @@ export function JobPriority({ job, onDone }: { readonly job: JobJson; readonly o
     return `Job ${number} has the priority ${wanted.value}.`;
   };
   return (
-    <Action verb="Set priority" question={`Set the priority of job ${number}?`} permission="infra.write" act={set} onDone={onDone}>
+    <Action
+      verb="Set priority"
+      question={`Set the priority of job ${number}?`}
+      permission="infra.write"
+      words={["jobs", "set-priority", number, wanted.value]}
+      act={set}
+      onDone={onDone}
+    >
       <p>Jobs with a higher one are run first, whatever environment they are of. What already runs goes on.</p>
       <label class="field">
         <span>
@@ -35,7 +39,6 @@ export function JobPriority({ job, onDone }: { readonly job: JobJson; readonly o
           onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
         />
       </label>
-      <Command line={command("jobs", "set-priority", number, wanted.value)} />
     </Action>
   );
 }

@@ -15,6 +15,7 @@ import { saveText } from "../../parts/save-text.ts";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../../routes.ts";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { perform } from "./notebook-call.ts";
 import { Cell } from "./notebook-cell.tsx";
 import { isAlive, kernelState, shownOutput } from "./notebook-text.ts";
@@ -69,14 +70,7 @@ function Cells({ found: { notebook = {}, cells = [] }, pathOf, onDone }: CellsPa
               {word}
             </Status>,
           ],
-          [
-            "Deployment",
-            isAlive(kernel) && (
-              <a class="name" href={href("deployment", { id: kernel?.deploymentId ?? "" })}>
-                {escapeControls(kernel?.deploymentId ?? "")}
-              </a>
-            ),
-          ],
+          ["Deployment", isAlive(kernel) && <DeploymentLink id={kernel?.deploymentId ?? ""} />],
           ["Branch", isAlive(kernel) && escapeControls(kernel?.branch ?? "")],
           ["It ended", kernel?.state === "KERNEL_STATE_ENDED" && visibleLines(`the kernel ${kernel.end ?? ""}`)],
           ["Changed", <Time key="" at={updatedAt} />],
@@ -144,14 +138,28 @@ function NotebookActions({
         </button>
       )}
       {isAlive(kernel) && (
-        <Action verb="Stop" question={`Stop the kernel of ${named}?`} permission="deploy" act={stop} onDone={onDone}>
+        <Action
+          verb="Stop"
+          question={`Stop the kernel of ${named}?`}
+          permission="deploy"
+          words={["notebook", "stop", "--name", title]}
+          act={stop}
+          onDone={onDone}
+        >
           <p>Its names are gone with it. The cells and what they gave stay.</p>
         </Action>
       )}
       <button type="button" onClick={save}>
         Save as .ipynb
       </button>
-      <Action verb="Delete" question={`Delete ${named}?`} permission="deploy" typed={title} act={remove}>
+      <Action
+        verb="Delete"
+        question={`Delete ${named}?`}
+        permission="deploy"
+        typed={title}
+        words={["notebook", "delete", "--name", title]}
+        act={remove}
+      >
         <p>The cells and what they gave go with it.</p>
       </Action>
     </>

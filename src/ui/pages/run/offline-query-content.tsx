@@ -11,6 +11,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { TraceLink } from "./job-content.tsx";
 import { QueryAgain } from "./offline-query-again-action.tsx";
 import { RunLines } from "./run-lines.tsx";
@@ -93,10 +94,7 @@ function QueryFacts({ query }: { readonly query: OfflineQueryJson }) {
         ["Begun by", escapeControls(kind)],
         ["Client", agentId !== "" && <code>{escapeControls(agentId)}</code>],
         ["Branch", branch !== "" && escapeControls(branch)],
-        [
-          "Deployment",
-          deploymentId !== "" && <a href={href("deployment", { id: deploymentId }, { deployment: "" })}>{escapeControls(deploymentId)}</a>,
-        ],
+        ["Deployment", deploymentId !== "" && <DeploymentLink id={deploymentId} />],
         ["Outputs", outputs.length > 0 && <code>{outputs.map(escapeControls).join(", ")}</code>],
         ["Computed", recompute ? "all outputs" : recomputeFeatures.map(escapeControls).join(", ")],
         ["Parts", numShards > 1 && numShards],
@@ -116,7 +114,14 @@ function Cancel({ id, onDone }: { readonly id: string; readonly onDone: () => vo
     return `${id} is asked to end.`;
   };
   return (
-    <Action verb="End it" question={`End ${id}?`} permission="query.offline" act={cancel} onDone={onDone}>
+    <Action
+      verb="End it"
+      question={`End ${id}?`}
+      permission="query.offline"
+      words={["offline-query", "cancel", id]}
+      act={cancel}
+      onDone={onDone}
+    >
       <p>Neither its files nor a revision stay.</p>
     </Action>
   );

@@ -15,6 +15,7 @@ import { Time } from "../../parts/time.tsx";
 import { Value } from "../../parts/values.tsx";
 import type { PageProps } from "../../routes.ts";
 import { durationMs } from "../define/feature-text.ts";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { Answer } from "./answer.tsx";
 import { writeForm } from "./query-form.ts";
 import { formOf, inputText } from "./request-form.ts";
@@ -64,14 +65,7 @@ function Content({ id, response }: { readonly id: string; readonly response: Get
           ["Refused", error !== "" && <span class="bad">{visibleLines(error)}</span>],
           ["Started", <Time key="" at={createdAt} />],
           ["Took", <Duration key="" ms={durationMs(latency)} />],
-          [
-            "Deployment",
-            deploymentId !== "" && (
-              <a class="name" href={href("deployment", { id: deploymentId }, { deployment: "" })}>
-                {escapeControls(deploymentId)}
-              </a>
-            ),
-          ],
+          ["Deployment", deploymentId !== "" && <DeploymentLink id={deploymentId} />],
           ["Branch", branch !== "" && escapeControls(branch)],
           ["Query", queryName !== "" && escapeControls(`${queryName} ${queryVersion}`)],
           ["Correlation id", correlationId !== "" && escapeControls(correlationId)],

@@ -19,6 +19,7 @@ import { Time } from "../../parts/time.tsx";
 import { rangeText, readRange } from "../../parts/time-range.ts";
 import { type Column, WindowTable } from "../../parts/window-table.tsx";
 import { durationMs } from "../define/feature-text.ts";
+import { shareText } from "../define/feature-use.ts";
 import { latencyBuckets } from "./latency-buckets.ts";
 import { searchProblem, withCondition } from "./record-search.ts";
 import { RunStatus } from "./run-status.tsx";
@@ -41,13 +42,15 @@ const COLUMNS: readonly Column<QueryRunJson>[] = [
   { name: "status", title: "Status", width: "7rem", cell: (run) => <RunStatus run={run} /> },
   { name: "duration", title: "Took", width: "6rem", isNumber: true, cell: ({ latency }) => <Duration ms={durationMs(latency)} /> },
   { name: "errors", title: "Errors", width: "5rem", isNumber: true, cell: ({ errorCount = 0 }) => (errorCount > 0 ? errorCount : "") },
-  { name: "hits", title: "Stored", width: "5rem", isNumber: true, cell: ({ hitShare }) => shareText(hitShare) },
+  {
+    name: "hits",
+    title: "Stored",
+    width: "5rem",
+    isNumber: true,
+    cell: ({ hitShare }) => typeof hitShare === "number" && shareText(hitShare),
+  },
   { name: "query", title: "Query", cell: queryText },
 ];
-
-function shareText(share: number | string | undefined): string {
-  return typeof share === "number" ? `${Math.round(share * 100)}%` : "";
-}
 
 /** The name of the query, and the row or rows that it asked for. */
 function queryText({ primaryKey = "", queryName = "", queryVersion = "", rootNamespace = "", rows = 0 }: QueryRunJson): string {

@@ -4,6 +4,7 @@ import { useAnswer } from "../../api/load.ts";
 import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Loading } from "../../parts/loading.tsx";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { Answer } from "./answer.tsx";
 import { Plan } from "./plan.tsx";
 import { Spans } from "./spans.tsx";
@@ -33,10 +34,7 @@ export function RunAnswer({ response, isOld }: { readonly response: QueryRespons
         {deploymentId !== "" && (
           <>
             {" "}
-            by{" "}
-            <a href={href("deployment", { id: deploymentId }, { deployment: "" })} class="name">
-              {escapeControls(deploymentId)}
-            </a>
+            by <DeploymentLink id={deploymentId} />
           </>
         )}
         {planStages > 0 && queryId !== "" && (

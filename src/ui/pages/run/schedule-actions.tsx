@@ -14,7 +14,13 @@ export function RunResolver({ resolver }: { readonly resolver: string }) {
     return `${resolver} runs.`;
   };
   return (
-    <Action verb="Run now" question={`Run ${escapeControls(resolver)} now?`} permission="deploy" act={trigger}>
+    <Action
+      verb="Run now"
+      question={`Run ${escapeControls(resolver)} now?`}
+      permission="deploy"
+      words={["trigger", "--resolver", resolver]}
+      act={trigger}
+    >
       <p>It computes its features for every row that it is for, and stores the values. Its schedule stays.</p>
     </Action>
   );
@@ -28,7 +34,13 @@ export function RunQuery({ name }: { readonly name: string }) {
     return `${name} runs.`;
   };
   return (
-    <Action verb="Run now" question={`Run ${escapeControls(name)} now?`} permission="deploy" act={trigger}>
+    <Action
+      verb="Run now"
+      question={`Run ${escapeControls(name)} now?`}
+      permission="deploy"
+      words={["scheduled-query", "trigger", "--name", name]}
+      act={trigger}
+    >
       <p>It becomes an offline query of its own. Its schedule stays.</p>
     </Action>
   );

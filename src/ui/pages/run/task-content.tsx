@@ -12,6 +12,7 @@ import { Command } from "../../parts/command.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { RunLines } from "./run-lines.tsx";
 import { RunLink } from "./run-lists.tsx";
 import { enumWord, isGoingOn } from "./run-state.ts";
@@ -61,10 +62,7 @@ function TaskFacts({ task }: { readonly task: TaskJson }) {
         ["Resource group", escapeControls(resourceGroup)],
         ["Venv", venv !== "" && escapeControls(venv)],
         ["Branch", branch !== "" && escapeControls(branch)],
-        [
-          "Deployment",
-          deploymentId !== "" && <a href={href("deployment", { id: deploymentId }, { deployment: "" })}>{escapeControls(deploymentId)}</a>,
-        ],
+        ["Deployment", deploymentId !== "" && <DeploymentLink id={deploymentId} />],
         ["Workflow", workflowId !== "" && <RunLink id={workflowId} />],
         ["Begun", <Time key="" at={task.createdAt} />],
         ["Ended", task.endedAt && <Time at={task.endedAt} />],
@@ -79,7 +77,7 @@ function Cancel({ id, onDone }: { readonly id: string; readonly onDone: () => vo
     return `${id} is cancelled.`;
   };
   return (
-    <Action verb="End it" question={`End ${id}?`} permission="deploy" act={cancel} onDone={onDone}>
+    <Action verb="End it" question={`End ${id}?`} permission="deploy" words={["task", "cancel", id]} act={cancel} onDone={onDone}>
       <p>It is asked to end, and killed after five seconds with everything that it started.</p>
     </Action>
   );
@@ -92,7 +90,7 @@ function Rerun({ id }: { readonly id: string }) {
     return `It was begun again as ${task?.id ?? ""}.`;
   };
   return (
-    <Action verb="Run again" question={`Run ${id} again?`} permission="deploy" act={rerun}>
+    <Action verb="Run again" question={`Run ${id} again?`} permission="deploy" words={["task", "rerun", id]} act={rerun}>
       <p>The same target, arguments and options, in what is live now unless a deployment was named.</p>
     </Action>
   );

@@ -1,11 +1,11 @@
 import { escapeControls } from "../../../domain/name.ts";
 import { useAnswer } from "../../api/load.ts";
 import { useLive } from "../../app/live.ts";
-import { href } from "../../app/place.ts";
 import { environmentScope } from "../../app/who.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Time } from "../../parts/time.tsx";
+import { DeploymentLink } from "../deploy/deployment-link.tsx";
 import { Subject } from "./job-content.tsx";
 import { RunLines } from "./run-lines.tsx";
 import { enumWord, isGoingOn } from "./run-state.ts";
@@ -26,12 +26,7 @@ export function WorkflowContent({ id }: { readonly id: string }) {
               ["State", <State key="" of={status} prefix="WORKFLOW_STATUS_" />],
               ["About", subject !== "" && <Subject subject={subject} />],
               ["Cause", enumWord(kind, "WORKFLOW_KIND_")],
-              [
-                "Deployment",
-                deploymentId !== "" && (
-                  <a href={href("deployment", { id: deploymentId }, { deployment: "" })}>{escapeControls(deploymentId)}</a>
-                ),
-              ],
+              ["Deployment", deploymentId !== "" && <DeploymentLink id={deploymentId} />],
               ["Asked for", <Time key="" at={createdAt} />],
               ["Began", startedAt && <Time at={startedAt} />],
               ["Ended", endedAt && <Time at={endedAt} />],

@@ -18,6 +18,7 @@ export default function Clients() {
     {
       name: "name",
       title: "Name",
+      wraps: true,
       width: "11.5rem",
       cell: ({ current, isPerson, name = "" }) => (
         <>
@@ -27,10 +28,11 @@ export default function Clients() {
       ),
     },
     { name: "role", title: "Role", width: "6.5rem", cell: ({ permissions = [] }) => roleOf(permissions, roles) },
-    { name: "id", title: "Client", width: "9rem", cell: ({ id = "" }) => <code title={id}>{id}</code> },
+    { name: "id", title: "Client", wraps: true, width: "9rem", cell: ({ id = "" }) => <code>{id}</code> },
     {
       name: "permissions",
       title: "Permissions",
+      wraps: true,
       width: "10.5rem",
       cell: ({ permissions = [] }) => <span title={permissions.join(", ")}>{permissions.join(", ")}</span>,
     },

@@ -10,9 +10,7 @@ import {
 import { escapeControls } from "../../../domain/name.ts";
 import { CallError, call } from "../../api/call.ts";
 import { Action } from "../../app/action.tsx";
-import { useCommand } from "../../app/command.ts";
 import { environmentScope } from "../../app/who.ts";
-import { Command } from "../../parts/command.tsx";
 
 interface ActionsParts {
   readonly integration: IntegrationJson;
@@ -39,7 +37,6 @@ interface SetParts {
 
 /** Makes an integration, or replaces the variables of one. */
 export function SetIntegration({ integration, onDone }: SetParts) {
-  const command = useCommand();
   const [own = "", ownKind = ""] = [integration?.name, integration?.kind];
   const name = useSignal(own);
   const kind = useSignal<IntegrationKind>(isIntegrationKind(ownKind) ? ownKind : "postgresql");
@@ -68,6 +65,7 @@ export function SetIntegration({ integration, onDone }: SetParts) {
       verb={own === "" ? "Add" : "Set"}
       question={own === "" ? "Add an integration?" : `Set ${shownName} anew?`}
       permission="secrets.write"
+      words={["integration", ...words]}
       act={set}
       onDone={onDone}
     >
@@ -97,7 +95,6 @@ export function SetIntegration({ integration, onDone }: SetParts) {
           onValue={(value) => (values.value = { ...values.value, [variable.name]: value })}
         />
       ))}
-      <Command line={command("integration", ...words)} />
     </Action>
   );
 }
@@ -136,16 +133,20 @@ function VariableField({ variable: { isRequired, isSecret, meaning, name, type }
 }
 
 function Test({ name }: { readonly name: string }) {
-  const command = useCommand();
   const test = async () => {
     const { message = "", status } = await call("IntegrationService/TestIntegration", { name }, environmentScope.value);
     if (status === "INTEGRATION_TEST_STATUS_FAILED") throw new CallError("failed_precondition", `${name} cannot be used: ${message}`);
     return status === "INTEGRATION_TEST_STATUS_OK" ? `${name} answered.` : `${name} was not tested: ${message}`;
   };
   return (
-    <Action verb="Test" question={`Test ${escapeControls(name)}?`} permission="secrets.write" act={test}>
+    <Action
+      verb="Test"
+      question={`Test ${escapeControls(name)}?`}
+      permission="secrets.write"
+      words={["integration", "test", name]}
+      act={test}
+    >
       <p>The server makes one call of the system that it reaches, which changes nothing there.</p>
-      <Command line={command("integration", "test", name)} />
     </Action>
   );
 }
@@ -156,7 +157,15 @@ function Delete({ name, onDone }: { readonly name: string; readonly onDone: () =
     return approvalId === "" ? `${name} is deleted.` : `Another person has to approve it: ${approvalId}.`;
   };
   return (
-    <Action verb="Delete" question={`Delete ${escapeControls(name)}?`} permission="secrets.write" typed={name} act={remove} onDone={onDone}>
+    <Action
+      verb="Delete"
+      question={`Delete ${escapeControls(name)}?`}
+      permission="secrets.write"
+      typed={name}
+      words={["integration", "delete", name]}
+      act={remove}
+      onDone={onDone}
+    >
       <p>Sources and resolvers that are given its variables fail from then on.</p>
     </Action>
   );

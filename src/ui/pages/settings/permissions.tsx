@@ -35,8 +35,9 @@ export default function Permissions() {
             {
               name: "description",
               title: "Allows",
+              wraps: true,
               width: "24rem",
-              cell: ({ description = "" }) => <span class="wrapped">{description}</span>,
+              cell: ({ description = "" }) => description,
             },
           ]}
         />

@@ -21,7 +21,7 @@ const SHOWN_MS = 30_000;
 export default function Secrets() {
   const answer = useAnswer("SecretService/ListSecrets", {}, environmentScope.value);
   const columns: readonly Column<SecretJson>[] = [
-    { name: "name", title: "Name", width: "12rem", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
+    { name: "name", title: "Name", wraps: true, width: "12rem", cell: ({ name = "" }) => <code>{escapeControls(name)}</code> },
     { name: "value", title: "Value", width: "20rem", cell: (row) => <SecretValue key={row.updatedAt} secret={row} /> },
     { name: "integration", title: "Of", width: "9rem", cell: ({ integration = "" }) => escapeControls(integration) },
     { name: "updated", title: "Set", width: "11rem", cell: ({ updatedAt }) => <Time at={updatedAt} /> },
@@ -140,6 +140,7 @@ function Delete({ name, onDone }: { readonly name: string; readonly onDone: () =
       question={`Delete ${escapeControls(name)}?`}
       permission="secrets.write"
       typed={name}
+      words={["secret", "delete", name]}
       act={remove}
       onDone={onDone}
     />

@@ -19,17 +19,19 @@ import { type Column, WindowTable } from "../../parts/window-table.tsx";
 export default function ServiceTokens() {
   const answer = useAnswer("ServiceTokenService/ListServiceTokens", {}, environmentScope.value);
   const columns: readonly Column<ServiceTokenJson>[] = [
-    { name: "name", title: "Name", width: "11.5rem", cell: ({ name = "" }) => escapeControls(name) },
-    { name: "client", title: "Client", width: "9rem", cell: ({ clientId = "" }) => <code title={clientId}>{clientId}</code> },
+    { name: "name", title: "Name", wraps: true, width: "11.5rem", cell: ({ name = "" }) => escapeControls(name) },
+    { name: "client", title: "Client", wraps: true, width: "9rem", cell: ({ clientId = "" }) => <code>{clientId}</code> },
     {
       name: "permissions",
       title: "Permissions",
+      wraps: true,
       width: "10rem",
       cell: ({ permissions = [] }) => <span title={permissions.join(", ")}>{permissions.join(", ")}</span>,
     },
     {
       name: "environments",
       title: "Limited to",
+      wraps: true,
       width: "8rem",
       cell: ({ environmentIds = [] }) => (environmentIds.length === 0 ? "nothing" : `${environmentIds.length} environments`),
     },

@@ -16,18 +16,19 @@ export default function Sessions() {
     {
       name: "browser",
       title: "Browser",
+      wraps: true,
       width: "14.5rem",
       cell: ({ current, readOnly, userAgent = "" }) => (
         <>
           {current && <Badge text="this one" tone="good" />}
-          {readOnly && <Badge text="read only" />}
-          <span title={escapeControls(userAgent)}>{escapeControls(userAgent)}</span>
+          {readOnly && <Badge text="read only" />} {escapeControls(userAgent)}
         </>
       ),
     },
     {
       name: "client",
       title: "Client",
+      wraps: true,
       width: "9.5rem",
       cell: ({ clientId = "", clientName = "" }) => <span title={clientId}>{escapeControls(clientName || clientId)}</span>,
     },

@@ -31,11 +31,12 @@ export default function Webhooks() {
     ({ id = "" }) => id,
   );
   const webhooks: readonly Column<WebhookJson>[] = [
-    { name: "name", title: "Webhook", width: "12rem", cell: ({ name = "" }) => escapeControls(name) },
-    { name: "url", title: "Address", width: "18rem", cell: ({ url = "" }) => <code>{escapeControls(url)}</code> },
+    { name: "name", title: "Webhook", wraps: true, width: "12rem", cell: ({ name = "" }) => escapeControls(name) },
+    { name: "url", title: "Address", wraps: true, width: "18rem", cell: ({ url = "" }) => <code>{escapeControls(url)}</code> },
     {
       name: "events",
       title: "Events",
+      wraps: true,
       width: "14rem",
       cell: ({ subscriptions = [] }) => subscriptions.map((event) => <Badge key={event} text={event} />),
     },
@@ -58,6 +59,7 @@ export default function Webhooks() {
     {
       name: "webhook",
       title: "Webhook",
+      wraps: true,
       width: "10rem",
       cell: ({ webhookId = "", webhookName = "" }) => escapeControls(webhookName || webhookId),
     },
@@ -72,8 +74,9 @@ export default function Webhooks() {
     {
       name: "error",
       title: "Error",
+      wraps: true,
       width: "10rem",
-      cell: ({ error = "" }) => <span title={escapeControls(error)}>{escapeControls(error)}</span>,
+      cell: ({ error = "" }) => escapeControls(error),
     },
     {
       name: "actions",
@@ -125,7 +128,14 @@ function Test({ webhook: { id = "", name = "", url = "" }, onDone }: { readonly 
     return delivered ? `${name} answered ${statusCode}.` : `${name} did not take it: ${error || statusCode}`;
   };
   return (
-    <Action verb="Test" question={`Test ${escapeControls(name)}?`} permission="settings.write" act={test} onDone={onDone}>
+    <Action
+      verb="Test"
+      question={`Test ${escapeControls(name)}?`}
+      permission="settings.write"
+      words={["webhook", "test", name]}
+      act={test}
+      onDone={onDone}
+    >
       <p>
         An event <code>webhook.test</code> is delivered to <code>{escapeControls(url)}</code>, once.
       </p>
@@ -144,6 +154,7 @@ function Delete({ webhook: { id = "", name = "" }, onDone }: { readonly webhook:
       question={`Delete ${escapeControls(name)}?`}
       permission="settings.write"
       typed={name}
+      words={["webhook", "delete", "--id", name]}
       act={remove}
       onDone={onDone}
     >
@@ -159,7 +170,14 @@ function Redeliver({ delivery: { id = "", state }, onDone }: { readonly delivery
     return `${id} is delivered once more.`;
   };
   return (
-    <Action verb="Redeliver" question={`Redeliver ${id}?`} permission="settings.write" act={again} onDone={onDone}>
+    <Action
+      verb="Redeliver"
+      question={`Redeliver ${id}?`}
+      permission="settings.write"
+      words={["webhook", "deliveries", "redeliver", id]}
+      act={again}
+      onDone={onDone}
+    >
       <p>The same body is sent with the same idempotency key.</p>
     </Action>
   );

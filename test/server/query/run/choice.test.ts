@@ -210,7 +210,7 @@ test("a run of a resolver by itself leaves out rows for which its condition is n
   } as never);
   expect(run.inputs.map(({ fqn }) => fqn)).toEqual(["user.kind"]);
   const inputs = new Map([[run.inputs[0] ?? (kind as never), ["x", "y", "x", undefined]]]);
-  expect(await run.compute({ keys: [1, 2, 3, 4], inputs })).toEqual({ rows: 2, failedRows: 0, error: "" });
+  expect(await run.compute({ keys: [1, 2, 3, 4], inputs }, false)).toEqual({ rows: 2, failedRows: 0, error: "" });
   expect(one.pool.calls.map(({ rows }) => rows)).toEqual([2]);
 });
 

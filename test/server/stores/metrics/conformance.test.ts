@@ -305,6 +305,62 @@ describe.each(METRIC_DRIVERS)("store of metrics: $name", (driver) => {
     expect(await store.figures()).toMatchObject({ maxBytes: before.maxBytes, maxAgeMs: before.maxAgeMs });
   });
 
+  test("traces of the greatest values are found by labels and time, for seven days", async () => {
+    const traced = (
+      at: number,
+      values: readonly number[],
+      labels: Record<string, string> = {},
+      more: Partial<MetricRow> = {},
+    ): MetricRow => ({
+      ...row(at, values, labels, more),
+      exemplars: values.map((value) => ({ value, traceId: `t${value}`, at: at + 1 })),
+    });
+    const found = async (more: Partial<MetricSelection> = {}) =>
+      (await store.exemplars(selection(more)))
+        .map(
+          ({ exemplars, labels: { query_name = "all" } }) =>
+            [query_name, exemplars.map(({ at, traceId }) => `${traceId} ${at - T0}`)] as const,
+        )
+        .sort(([one], [other]) => (one < other ? -1 : 1));
+    await store.append([traced(T0, [1, 1.5, 8]), traced(T0 + MINUTE, [1.2, 9, 0]), traced(T0 + HOUR, [1.1])]);
+    await store.append([traced(T0, [3], { query_name: "a" }), traced(T0, [4], {}, { environmentId: "env_2" })]);
+    await store.append([{ ...row(T0, [1]), exemplars: [{ value: Number.NaN, traceId: "none", at: T0 }] }]);
+    expect(await found({ by: ["query_name"] })).toEqual([
+      ["", ["t9 60001", "t1.5 1", "t1.1 3600001", "t0 60001"]],
+      ["a", ["t3 1"]],
+    ]);
+    expect(await found()).toEqual([["all", ["t9 60001", "t3 1", "t1.5 1", "t1.1 3600001", "t0 60001"]]]);
+    expect(await found({ filters: [{ label: "query_name", patterns: ["a"], isNegated: false }] })).toEqual([["all", ["t3 1"]]]);
+    expect(await found({ from: T0 + 2, before: T0 + HOUR })).toEqual([["all", ["t9 60001", "t0 60001"]]]);
+    await store.append(Array.from({ length: 30 }, (_, hour) => traced(T0 - 6 * DAY + hour * HOUR, [hour + 1])));
+    const [group] = await store.exemplars(selection({ from: T0 - 7 * DAY, before: T0 }));
+    expect(group?.exemplars.map(({ value }) => value)).toEqual(Array.from({ length: 20 }, (_, at) => 30 - at));
+    await store.thin(T0 + 7 * DAY);
+    expect(await found({ from: T0 - 7 * DAY, before: T0 })).toEqual([]);
+    expect(await found({ by: ["query_name"] })).toHaveLength(2);
+    await store.thin(T0 + 7 * DAY + HOUR);
+    expect(await found()).toEqual([["all", ["t1.1 3600001"]]]);
+    await store.forgetEnvironment("env_1");
+    expect(await found()).toEqual([]);
+    await store.limit({ maxBytes: undefined, maxAgeMs: HOUR });
+    expect(await found({ environmentId: "env_2" })).toEqual([]);
+  });
+
+  test("traces go beyond the bound of size too", async () => {
+    const names = Array.from({ length: 400 }, (_, at) => `query ${at}`);
+    const traced = (at: number) =>
+      names.map((query_name) => ({
+        ...row(at, [1], { query_name }),
+        exemplars: [1, 2, 4, 8].map((value) => ({ value, traceId: `${value}`.repeat(32), at })),
+      }));
+    for (let hour = 0; hour < 24; hour++) await store.append(traced(T0 + hour * HOUR));
+    const full = await store.figures();
+    await store.limit({ maxBytes: full.bytes / 2, maxAgeMs: undefined });
+    expect((await store.figures()).bytes).toBeLessThanOrEqual(full.bytes / 2);
+    const left = (await store.exemplars(selection())).flatMap(({ exemplars }) => exemplars.map(({ at }) => at));
+    expect([left.length, Math.min(...left) > T0]).toEqual([20, true]);
+  });
+
   test("an environment is forgotten, and may begin anew", async () => {
     await store.append([row(T0, [1]), row(T0, [2], {}, { environmentId: "env_2" })]);
     await store.forgetEnvironment("env_1");
