@@ -25,13 +25,16 @@ export default defineCommand({
   category: "Server and account",
   description:
     "A shell in the environment of a worker: its packages, a copy of its deployment's source, its environment's variables, and its limit of memory. It is a process " +
-    "of its own on the server, so that nothing it does disturbs the worker; its folder goes when it ends, with all that it started. Values of secrets are there " +
-    "only for those who may see them (secrets.read), and nobody opens one in a protected environment. The permission is `shell`. On a terminal every key is the " +
+    "of its own on the server, or a container where workers are containers, so that nothing it does disturbs the worker; its folder goes when it ends, with all " +
+    "that it started. In a container, a replica of a scaling group or a sandbox it is a command beside the program that runs there. Values of secrets are there " +
+    "only for those who may see them (secrets.read), and nobody opens one in a protected environment. The permission is `shell`, and `containers.write` too for a " +
+    "container that runs. On a terminal every key is the " +
     "program's; Enter ~ . ends the shell, also when nothing else does. In a pipe it has no terminal: input, output and errors are the program's, and so is the exit code.",
   examples: [
     "svc shell --pod worker-dpl_0198c0de-1",
     { run: "svc shell -p worker-dpl_0198c0de-1 --command python", does: "Python with the deployment's packages" },
     { run: "svc shell -p worker-dpl_0198c0de-1 --command 'pip list' > packages.txt", does: "A command, without a terminal" },
+    { run: "svc shell -p site-x1 -n production", does: "A shell in a container, of several with this name" },
   ],
   needs: ["session"],
   flags,
@@ -72,14 +75,14 @@ async function debugLog({ clock, machine, progress }: Context, isWanted: boolean
   return openDebugLog(path, () => clock.now());
 }
 
-/** The pod that was given, or one of a deployment that is picked on a terminal. */
+/** The pod that was given, or one of a deployment or a container that is picked on a terminal. */
 function pickedPod(context: Context, given: string | undefined): Promise<string> {
   return givenOrPicked(context, given, {
     question: "Which pod?",
     flag: "--pod <name>",
     list: async () =>
       (await (await context.api.clusters()).listPods({})).pods
-        .filter(({ deploymentId }) => deploymentId !== "")
+        .filter(({ deploymentId, kind }) => deploymentId !== "" || kind === "container" || kind === "sandbox")
         .map(({ kind, name }) => ({ id: name, name: kind })),
   });
 }

@@ -1,18 +1,18 @@
-/** The containers in which workers run: their settings and the rules of these. */
+/** The containers in which the code of deployments runs: their settings and the rules of these. */
 
 import { didYouMean } from "./closest.ts";
 import { isJsonObject, type Json } from "./json-value.ts";
 import { quantityValue } from "./quantity.ts";
 
-/** The containers in which the workers of deployments run. What is empty is not limited. */
+/** The containers in which the code of deployments runs. What is empty is not limited. */
 export interface WorkerContainer {
-  /** Image that requirements are added to; empty = workers are processes beside the server. */
+  /** Image that requirements are added to; empty = it runs in processes beside the server. */
   readonly image: string;
   /** Most memory, such as `512Mi`. */
   readonly memory: string;
   /** Processors, such as `500m` or `2`. */
   readonly cpu: string;
-  /** Whether resolvers have a network. */
+  /** Whether they have a network. */
   readonly network: boolean;
 }
 

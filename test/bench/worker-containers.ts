@@ -30,7 +30,7 @@ export async function measureWorkerContainers(_: Sandbox, rounds: number): Promi
   importPython(podman);
   const engine = createDockerEngine(podman.address.slice("unix://".length));
   const limits = { cpus: undefined, memoryBytes: undefined, memory: "", hasNetwork: false };
-  const inContainer = { python: "python3", launch: launchIn({ engine, image: PYTHON, labels: {}, ...limits }) };
+  const inContainer = { python: "python3", launch: launchIn({ engine, user: "0", image: PYTHON, labels: {}, ...limits }) };
   const measure = async (options: Parameters<typeof startPool>[1]): Promise<{ readonly start: number; readonly call: number }> => {
     const begun = performance.now();
     await using pool = await startPool(PROJECT, { size: 1, resolverFqns: ["resolvers.twice"], ...options });

@@ -43,8 +43,8 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("with an engine", () => {
           await eventually(async () => (await get("greet")).exit_code === 0, "its end");
         if (line.startsWith("logs")) await eventually(async () => (await sandbox.svc(words)).stdout.includes("hello world"), "its line");
         const { exitCode, stdout, stderr } = await sandbox.svc(words);
-        // These two tell there of what they do.
-        const isTold = /^(?:apply|environment update) /.test(line);
+        // These tell there of what they do.
+        const isTold = /^(?:apply|environment update|task run) /.test(line);
         expect([line, exitCode, isTold ? "" : stderr]).toEqual([line, 0, ""]);
         const pattern = said
           .split("...")
@@ -114,6 +114,48 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("with an engine", () => {
       const untarred = await copy(project, "files:/tmp/other");
       expect([untarred.exitCode, untarred.stderr]).toEqual([1, expect.stringContaining("The image has no tar")]);
       expect((await sandbox.svc(["sandbox", "terminate", "--name", "files", "--yes"])).exitCode).toBe(0);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "a shell is opened in a container, a sandbox and a replica, by the names of their pods",
+    async () => {
+      const pods = async () => (await sandbox.json<{ pods: { name: string; kind: string; status: string }[] }>(["pods"])).pods;
+      const many = ["--image", BUSYBOX, "--entrypoint", "httpd,-f,-p,8080", "--port", "8080", "--min-replicas", "1"];
+      for (const words of [
+        ["container", "run", "--name", "alone", "--image", BUSYBOX, "--", "sleep", "600"],
+        ["sandbox", "create", "--name", "boxed", "--image", BUSYBOX],
+        ["scaling-group", "create", "--name", "many", ...many],
+      ])
+        expect([words, (await sandbox.svc(words)).exitCode]).toEqual([words, 0]);
+      const running = async (kind: string) => (await pods()).filter((pod) => pod.kind === kind && pod.status === "Running");
+      await eventually(async () => (await running("container")).length === 2, "the replica");
+      const names = [...(await running("container")), ...(await running("sandbox"))].map(({ name }) => name);
+      expect(names).toHaveLength(3);
+      for (const pod of names) {
+        const shell = await sandbox.svc(["shell", "--pod", pod, "--command", "cat; echo wrong >&2; exit 3"], { input: "typed" });
+        expect([pod, shell.stdout, shell.stderr, shell.exitCode]).toEqual([pod, "typed", "wrong\n", 3]);
+      }
+      const [first = ""] = names;
+      const terminal = Terminal.start(sandbox, ["shell", "--pod", first], { columns: 91, rows: 33 });
+      terminal.press("stty size; sh -c 'echo begun-$((1+1)); exec sleep 600'\r");
+      await terminal.until("33 91");
+      await terminal.until("begun-2");
+      terminal.press("\u0003");
+      terminal.press("echo after-$((1+2))\r");
+      await terminal.until("after-3");
+      terminal.press("exit 5\r");
+      const { exitCode, before, after } = await terminal.ended();
+      expect([exitCode, after]).toEqual([5, before]);
+      const none = await sandbox.svc(["shell", "--pod", `${first}x`]);
+      expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining(`Did you mean '${first}'?`)]);
+      for (const words of [
+        ["scaling-group", "delete", "--name", "many", "--yes"],
+        ["container", "stop", "--name", "alone", "--yes"],
+        ["sandbox", "terminate", "--name", "boxed", "--yes"],
+      ])
+        expect([words, (await sandbox.svc(words)).exitCode]).toEqual([words, 0]);
     },
     TEST_MS,
   );

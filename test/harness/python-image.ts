@@ -6,7 +6,7 @@
 
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { lacks, programPath } from "./needs.ts";
 import type { TestPodman } from "./podman.ts";
 
@@ -25,6 +25,9 @@ print(json.dumps({"executable": os.path.realpath(sys.executable), "library": sys
   "pip": os.path.dirname(pip.__file__), "version": sys.version}))`;
 /** What no test imports. */
 const LEFT_OUT = ["test", "tests", "idlelib", "tkinter", "turtledemo", "lib2to3", "__pycache__", "site-packages", "config-*", "*.a"];
+
+/** What glibc loads from beside itself when a thread is ended: nothing names it before. */
+const LOADED_LATE = "libgcc_s.so.1";
 
 /** The interpreter that the image gets; undefined when none has pip. */
 function findInterpreter(): Interpreter | undefined {
@@ -50,13 +53,15 @@ function archive(): string {
   const interpreter = findInterpreter();
   if (!interpreter) throw new Error("there is no Python with pip to make an image of");
   const { executable, library, pip } = interpreter;
-  const kept = join(tmpdir(), `svc-python-image-${Bun.hash(JSON.stringify([interpreter, LEFT_OUT])).toString(36)}.tar`);
+  const kept = join(tmpdir(), `svc-python-image-${Bun.hash(JSON.stringify([interpreter, LEFT_OUT, LOADED_LATE])).toString(36)}.tar`);
   if (existsSync(kept)) return kept;
   const folder = mkdtempSync(join(tmpdir(), "svc-python-image-"));
   try {
     const tar = join(folder, "image.tar");
     const modules = [...new Bun.Glob("lib-dynload/*.so").scanSync(library)].map((name) => join(library, name));
-    const needed = new Set([executable, ...modules].flatMap(librariesOf));
+    const linked = [executable, ...modules].flatMap(librariesOf);
+    const late = linked.filter((path) => /\/libc\.so\.\d+$/.test(path)).map((path) => join(dirname(path), LOADED_LATE));
+    const needed = new Set([...linked, ...late.filter((path) => existsSync(path))]);
     run([
       "tar",
       "--create",

@@ -566,8 +566,8 @@ export type EnvironmentConfig = Message<"svc.v1.EnvironmentConfig"> & {
   historyMaxSize: string;
 
   /**
-   * Containers in which the workers of deployments run that start from now on; absent = workers
-   * are processes of the server's machine.
+   * Containers in which the code of deployments runs from now on: tasks, evaluations, kernels and
+   * shells, and the workers of deployments that start; absent = in processes of the server's machine.
    *
    * @generated from field: svc.v1.WorkerContainer worker_container = 11;
    */
@@ -654,8 +654,8 @@ export type EnvironmentConfigJson = {
   historyMaxSize?: string;
 
   /**
-   * Containers in which the workers of deployments run that start from now on; absent = workers
-   * are processes of the server's machine.
+   * Containers in which the code of deployments runs from now on: tasks, evaluations, kernels and
+   * shells, and the workers of deployments that start; absent = in processes of the server's machine.
    *
    * @generated from field: svc.v1.WorkerContainer worker_container = 11;
    */
@@ -670,7 +670,7 @@ export const EnvironmentConfigSchema: GenMessage<EnvironmentConfig, {jsonType: E
   messageDesc(file_svc_v1_environment, 9);
 
 /**
- * A container in which a worker runs. What is empty is not limited.
+ * A container in which a deployment's code runs. What is empty is not limited.
  *
  * @generated from message svc.v1.WorkerContainer
  */
@@ -697,7 +697,7 @@ export type WorkerContainer = Message<"svc.v1.WorkerContainer"> & {
   cpu: string;
 
   /**
-   * Whether resolvers have a network.
+   * Whether it has a network.
    *
    * @generated from field: bool network = 4;
    */
@@ -705,7 +705,7 @@ export type WorkerContainer = Message<"svc.v1.WorkerContainer"> & {
 };
 
 /**
- * A container in which a worker runs. What is empty is not limited.
+ * A container in which a deployment's code runs. What is empty is not limited.
  *
  * @generated from message svc.v1.WorkerContainer
  */
@@ -732,7 +732,7 @@ export type WorkerContainerJson = {
   cpu?: string;
 
   /**
-   * Whether resolvers have a network.
+   * Whether it has a network.
    *
    * @generated from field: bool network = 4;
    */

@@ -22,7 +22,7 @@ export const file_svc_v1_shell: GenFile = /*@__PURE__*/
  */
 export type OpenShellRequest = Message<"svc.v1.OpenShellRequest"> & {
   /**
-   * The process whose deployment's environment is wanted, by its name in `svc pods`.
+   * The process whose deployment's environment is wanted, or the container, by its name in `svc pods`.
    *
    * @generated from field: string pod_name = 1;
    */
@@ -43,7 +43,7 @@ export type OpenShellRequest = Message<"svc.v1.OpenShellRequest"> & {
   namespace: string;
 
   /**
-   * Container; empty = the first. A pod has one, which is called as the kind of its process.
+   * Container; empty = the first. A pod has one, which is called as the pod's kind.
    *
    * @generated from field: string container_name = 4;
    */
@@ -92,7 +92,7 @@ export type OpenShellRequest = Message<"svc.v1.OpenShellRequest"> & {
  */
 export type OpenShellRequestJson = {
   /**
-   * The process whose deployment's environment is wanted, by its name in `svc pods`.
+   * The process whose deployment's environment is wanted, or the container, by its name in `svc pods`.
    *
    * @generated from field: string pod_name = 1;
    */
@@ -113,7 +113,7 @@ export type OpenShellRequestJson = {
   namespace?: string;
 
   /**
-   * Container; empty = the first. A pod has one, which is called as the kind of its process.
+   * Container; empty = the first. A pod has one, which is called as the pod's kind.
    *
    * @generated from field: string container_name = 4;
    */
@@ -190,7 +190,7 @@ export type OpenShellResponse = Message<"svc.v1.OpenShellResponse"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Deployment whose environment it is.
+   * Deployment whose environment it is; empty = the shell is in a container that runs.
    *
    * @generated from field: string deployment_id = 4;
    */
@@ -232,7 +232,7 @@ export type OpenShellResponseJson = {
   expiresAt?: TimestampJson;
 
   /**
-   * Deployment whose environment it is.
+   * Deployment whose environment it is; empty = the shell is in a container that runs.
    *
    * @generated from field: string deployment_id = 4;
    */
@@ -255,7 +255,8 @@ export const OpenShellResponseSchema: GenMessage<OpenShellResponse, {jsonType: O
 
 /**
  * Shells: a program that somebody runs by hand in the environment of a deployment's processes, with
- * its packages, a copy of its source, and its environment's variables.
+ * its packages, a copy of its source, and its environment's variables, in a container where these run
+ * in containers; or in a container or sandbox that runs.
  *
  * @generated from service svc.v1.ShellService
  */
@@ -263,7 +264,10 @@ export const ShellService: GenService<{
   /**
    * Asks for a shell: the ticket opens a WebSocket at `path` once, within a minute and with the same
    * credentials. NOT_FOUND for a pod that does not run; FAILED_PRECONDITION for one that has no
-   * environment of a project, and in a protected environment.
+   * environment of a project, for a container of another node, for a name that several containers
+   * have, and in a protected environment. PERMISSION_DENIED for a container without
+   * PERMISSION_CONTAINERS_WRITE, for one that was given secrets without PERMISSION_SECRETS_READ, and for
+   * a program of the server's own machine without PERMISSION_DEPLOY.
    *
    * @generated from rpc svc.v1.ShellService.OpenShell
    */

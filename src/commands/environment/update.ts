@@ -13,8 +13,8 @@ export default defineCommand({
     "Keys are those of `svc environment config`; a key that is left out stays, null unsets it, and so do buckets that environment_buckets leaves out. A new " +
     "`name` renames the environment. Resolvers see new additional_env_vars at once: their workers are renewed. `labels` are keys " +
     "and values by which `svc usage export --label` adds up. With `protected: true`, another person approves what changes the " +
-    "environment from then on, its end too: `svc approval`. `worker_container` has resolvers run in containers, of deployments that start from then " +
-    "on: `svc docs containers`. `history_max_age` (such as 90d) and `history_max_size` (such as 100Gi) bound the stored observations; the oldest go first. Other keys are recorded, and the command says so.",
+    "environment from then on, its end too: `svc approval`. `worker_container` has code run in containers: tasks, evaluations, notebooks and shells from " +
+    "then on, resolvers of deployments that start from then on: `svc docs containers`. `history_max_age` (such as 90d) and `history_max_size` (such as 100Gi) bound the stored observations; the oldest go first. Other keys are recorded, and the command says so.",
   examples: [
     "svc environment update -f environment.yaml",
     { run: "svc environment config | svc environment update -f - --force", does: "Changes nothing" },

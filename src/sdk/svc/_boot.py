@@ -14,10 +14,15 @@ place of `types` or `logging`. The mode reads the remaining arguments.
 The process that the server started forks before it imports anything, and only the child goes on.
 The parent that user code sees, and may kill, is therefore never the server. The parent ends as its
 child does, by the same signal or with the same code; SIGTERM makes it end the child, which may have
-ended by itself: it still ends as that did. The first process of a container, which no signal of its
-own ends, exits with 128 and the signal's number instead, passes SIGABRT on to the child, and waits
-for processes that lost their parents. When the server is gone, which closes the pipe
-that is the parent's stdin, the parent kills the whole process group, whatever the child is doing.
+ended by itself: it still ends as that did. When the server is gone, which closes the pipe that is
+the parent's stdin, the parent kills the whole process group, whatever the child is doing.
+
+The first process of a container, which no signal of its own ends, exits with 128 and the signal's
+number instead, passes on SIGABRT to the child and the SIGTERM of a task to all processes, and waits
+for those that lost their parents. It has a connection to the server of its own: when that is closed,
+it ends, and with it the container; when the child has ended, it tells there what was used, as
+
+USED    cpuMs: milliseconds of processors
 """
 
 from __future__ import annotations
@@ -28,11 +33,16 @@ import stat
 import sys
 from _thread import start_new_thread
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
 
-def fork_child(keeps_term: bool) -> None:
+
+def fork_child(keeps_term: bool, server: str) -> None:
     """Forks and returns in the child, whose stdin is empty; the parent waits for it and ends with
     it. Where there is no `fork` it returns in this process. With `keeps_term` only the child ends
-    by SIGTERM, which leaves it time.
+    by SIGTERM, which leaves it time. `server` is the path of the server's socket, which the first
+    process of a container needs.
     """
     if not hasattr(os, "fork"):
         return
@@ -42,19 +52,29 @@ def fork_child(keeps_term: bool) -> None:
         os.dup2(empty, 0)
         os.close(empty)
         return
-    signal.signal(signal.SIGTERM, signal.SIG_IGN if keeps_term else lambda *_: _end(child))
-    is_first = os.getpid() == 1
+    is_first = server != "" and os.getpid() == 1
+    kept = (lambda *_: _tell_all(signal.SIGTERM)) if is_first else signal.SIG_IGN
+    signal.signal(signal.SIGTERM, kept if keeps_term else lambda *_: _end(child))
     # The group is sent it to make the child say where it is; of a container only the first process.
     signal.signal(signal.SIGABRT, (lambda *_: os.kill(child, signal.SIGABRT)) if is_first else signal.SIG_IGN)
     mode = os.fstat(0).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         start_new_thread(_end_group_with_stdin, ())
-    _end_like(_status_of(child, is_first))
+    if not is_first:
+        _end_like(_status_of(child))
+    import socket
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(server)
+        start_new_thread(_end_with_server, (connection,))
+        status = _status_of(child, -1)
+        _tell_use(connection)
+        _end_like(status)
 
 
-def _status_of(child: int, is_first: bool) -> int:
+def _status_of(child: int, awaited: int = 0) -> int:
     while True:
-        pid, status = os.waitpid(-1 if is_first else child, 0)
+        pid, status = os.waitpid(awaited or child, 0)
         if pid == child:
             return status
 
@@ -64,6 +84,33 @@ def _end(child: int) -> None:
         os.kill(child, signal.SIGKILL)
     except ProcessLookupError:
         pass  # it has ended, and the parent is about to end like it
+
+
+def _tell_all(number: int) -> None:
+    try:
+        os.kill(-1, number)  # of a container all but this one
+    except ProcessLookupError:
+        pass
+
+
+def _end_with_server(connection: socket.socket) -> None:
+    try:
+        while connection.recv(1):
+            pass
+    except OSError:
+        pass
+    os._exit(128 + signal.SIGKILL)
+
+
+def _tell_use(connection: socket.socket) -> None:
+    import json
+
+    used = os.times()
+    frame = json.dumps({"type": "USED", "cpuMs": round(sum(used[:4]) * 1000)}).encode()
+    try:
+        connection.sendall(len(frame).to_bytes(4, "big") + frame)
+    except OSError:
+        pass  # the server is gone
 
 
 def _end_group_with_stdin() -> None:
@@ -91,9 +138,14 @@ def _end_like(status: int) -> None:
 
 def project_root(argv: list[str]) -> str:
     """The absolute path that `--root` names."""
-    if "--root" not in argv[:-1]:
+    root = _value_of("--root", argv)
+    if not root:
         raise SystemExit("svc: --root <folder> is missing")
-    return os.path.realpath(argv[argv.index("--root") + 1])
+    return os.path.realpath(root)
+
+
+def _value_of(flag: str, argv: list[str]) -> str:
+    return argv[argv.index(flag) + 1] if flag in argv[:-1] else ""
 
 
 def main(argv: list[str]) -> int:
@@ -103,7 +155,7 @@ def main(argv: list[str]) -> int:
         print("usage: _boot.py analyze|worker|task|evaluation|kernel --root <folder> ...", file=sys.stderr)
         return 2
     root = project_root(rest)
-    fork_child(mode == "task")
+    fork_child(mode == "task", _value_of("--socket", rest))
     sys.dont_write_bytecode = False  # of the package, whose folder is its own; never of the project
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # its `logging` is `svc.logging`, not Python's

@@ -744,10 +744,15 @@ export async function openParts({
     const folder = directory.file(join("tmp", "evaluations"));
     await rm(folder, { recursive: true, force: true });
     const { datasets: known, revisions } = await datasets();
+    const kept = await configurations();
     return createEvaluations({
       metadata,
       deployments: await deployments(),
-      protection: (await configurations()).protection,
+      protection: kept.protection,
+      async hasNetwork(environmentId) {
+        const { image, network } = (await kept.get(environmentId)).config.worker_container;
+        return image === "" || network;
+      },
       ...{ datasets: known, revisions, tables },
       processes: await processes(),
       logs: logRecorder,
@@ -789,6 +794,7 @@ export async function openParts({
       deployments: await deployments(),
       protection: (await configurations()).protection,
       processes: await processes(),
+      containers: async () => (await containers()).pods,
       keys: serverKeys().objects,
       ...{ folder, clock, log },
     });

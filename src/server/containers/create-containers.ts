@@ -9,9 +9,12 @@ import { createHostEngine } from "../engines/host/host-engine.ts";
 import type { LogRecorder } from "../logs/recorder.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Secrets } from "../secrets/secrets.ts";
+import type { ContainerPods } from "../shells/shells.ts";
+import { createContainerPods } from "./container-pods.ts";
 import { createContainerRecords, hasEnded } from "./container-records.ts";
 import { type ContainerUses, measureContainers } from "./container-use.ts";
 import { type Containers, type ContainersOptions, createContainers } from "./containers.ts";
+import { createExecs, type Execs } from "./execs.ts";
 import { createSandboxes, type Sandboxes } from "./sandboxes.ts";
 import { createVolumes, type Volumes } from "./volumes.ts";
 
@@ -19,6 +22,10 @@ import { createVolumes, type Volumes } from "./volumes.ts";
 export interface ContainerCapabilities {
   readonly containers: Containers;
   readonly sandboxes: Sandboxes;
+  /** Commands in both. */
+  readonly execs: Execs;
+  /** Both as pods, in which shells are opened. */
+  readonly pods: ContainerPods;
   readonly volumes: Volumes;
   /** What containers and sandboxes used when they were last measured. */
   readonly uses: ContainerUses;
@@ -86,11 +93,13 @@ export function createContainerCapabilities(
     { kind: "sandbox", all: boxes },
   ] as const;
   const uses = measureContainers({ ...options, measured });
-  const sandboxes = createSandboxes({ containers: boxes, engine, halted, keys, node, clock });
+  const execs = createExecs({ engine, halted, keys, node, clock });
 
   return {
     containers,
-    sandboxes,
+    sandboxes: createSandboxes(boxes, execs),
+    execs,
+    pods: createContainerPods(measured, execs),
     volumes,
     uses,
     engine: images,
@@ -105,7 +114,7 @@ export function createContainerCapabilities(
       await volumes.forget(environmentId);
     },
     async close() {
-      await sandboxes.close();
+      await execs.close();
       await Promise.all([containers.close(), boxes.close(), volumes.close()]);
     },
   };

@@ -35,6 +35,7 @@ import type { LogRecorder } from "../logs/recorder.ts";
 import { userLine } from "../logs/user-line.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
+import type { StartContained } from "../processes/program.ts";
 import { withoutWorkersBecause, withReplicas } from "../python/fixed-pools.ts";
 import { createLazyPool } from "../python/lazy-pool.ts";
 import type { Place, PlacedWorkers } from "../python/placed-pool.ts";
@@ -114,7 +115,7 @@ export interface BuilderOptions {
   /** Absolute folder of virtual environments and of the SDK. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The containers in which the workers of an environment run; without an image they do not. */
+  /** The containers in which the code of an environment runs; without an image it does not. */
   readonly workerContainer: (environmentId: string) => Promise<WorkerContainer>;
   readonly workerContainers: () => Promise<WorkerContainers>;
   readonly specs: Specs;
@@ -173,6 +174,8 @@ export interface RuntimeOptions {
 export interface DeploymentRuntime extends ProjectRuntime {
   /** A text of the code without the values of secrets that it was given. */
   readonly plain: (text: string) => string;
+  /** Starts programs where its processes run; absent = that is this machine. */
+  readonly startContained?: StartContained;
 }
 
 /** What sources and workers are given. */
@@ -200,9 +203,6 @@ const MAX_WORKERS = 4;
 const SHORTEST_HIDDEN = 6;
 const NO_WORKERS_ON_WINDOWS =
   "The embedded server does not run Python resolvers on Windows. Start it on Linux, on macOS or in WSL (`svc server start`), and deploy there: svc apply --api-host <address>.";
-
-const WORKERS_ALONE =
-  "In this environment code runs in containers (`worker_container`), which only workers do so far: tasks, evaluations, notebooks and shells do not run here. Run them in an environment without that setting.";
 
 /** Workers of a deployment that answers the queries of its environment. */
 export function servingWorkers({ workers }: Pick<BuilderOptions, "workers">): number {
@@ -321,8 +321,8 @@ export function createBuilder(options: BuilderOptions): Builder {
     );
   };
 
-  /** What processes of a deployment's code are started with, in the folder of its source. */
-  const startedWith = async (
+  /** What processes of this machine are started with, in the folder of the source. */
+  const startedHere = async (
     stated: StatedVenv,
     source: string,
     { env: variables, plain }: EnvironmentVariables,
@@ -343,17 +343,17 @@ export function createBuilder(options: BuilderOptions): Builder {
     };
   };
 
-  /** What workers are started with, which may be containers. */
-  const workersStartedWith = async (
+  /** What processes of a deployment's code are started with, which may be containers. */
+  const startedWith = async (
     stated: StatedVenv,
     source: string,
     given: EnvironmentVariables,
-    { container, memoryLimitBytes, variables: ofGroup }: WorkerGroup,
+    { container, memoryLimitBytes, variables: ofGroup }: Pick<WorkerGroup, "container" | "memoryLimitBytes" | "variables">,
     note: Note,
     signal: AbortSignal,
-  ): Promise<ProjectRuntime> => {
+  ): Promise<ProjectRuntime & Pick<DeploymentRuntime, "startContained">> => {
     if (container.image === "") {
-      const started = await startedWith(stated, source, { ...given, env: { ...given.env, ...ofGroup } }, note, signal);
+      const started = await startedHere(stated, source, { ...given, env: { ...given.env, ...ofGroup } }, note, signal);
       const limits = [started.memoryLimitBytes, memoryLimitBytes].filter((limit) => limit !== undefined);
       return limits.length === 0 ? started : { ...started, memoryLimitBytes: Math.min(...limits) };
     }
@@ -418,7 +418,7 @@ export function createBuilder(options: BuilderOptions): Builder {
         );
       const functions = functionPools(deployment, environment, found, quietly);
       const usual = usualWorkers(given.groups);
-      for (const { stated, venv } of functions) if (venv) await workersStartedWith(stated, source, given, usual, note, over);
+      for (const { stated, venv } of functions) if (venv) await startedWith(stated, source, given, usual, note, over);
       if (ownPool === withoutWorkers && others.length + functions.length === 0) return ownPool;
       const { createPlacedPool } = await import("../python/placed-pool.ts");
       const ofOwn = { place: { venv: "", group: DEFAULT_GROUP }, names: ownResolvers(found, environment), pool: ownPool };
@@ -453,7 +453,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     if (resolverFqns instanceof Promise) resolverFqns.catch(() => undefined);
     const group = workersOf(given.groups, name);
     if ("problem" in group) return withoutWorkersBecause(group.problem);
-    const started = await workersStartedWith(stated, source, given, group, note, signal);
+    const started = await startedWith(stated, source, given, group, note, signal);
     const { createWorkerPool } = await import("../python/worker-pool.ts");
     const serves = deployment.branch === "" && !deployment.noPromote;
     const pool = await createWorkerPool({
@@ -469,11 +469,11 @@ export function createBuilder(options: BuilderOptions): Builder {
       ...(venv && { venv }),
       ...(deployment.profiling && { onProfile: (samples) => profiles.add(deployment.id, samples) }),
       observer: {
-        began(pid) {
+        began(process) {
           began();
           return processes.began({
-            ...{ kind: "worker", pid, environmentId: environment.id, deploymentId: deployment.id },
-            ...{ resourceGroup: name, memoryLimitBytes: started.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+            ...{ ...process, kind: "worker", environmentId: environment.id, deploymentId: deployment.id },
+            ...{ resourceGroup: name, tag: deployment.tags[0] ?? "" },
           });
         },
       },
@@ -658,17 +658,17 @@ export function createBuilder(options: BuilderOptions): Builder {
 
     async runtime(deployment, source, signal, venv = "", { withoutSecrets = false } = {}) {
       const environment = await environmentOf(deployment);
-      const { image } = await options.workerContainer(environment.id);
-      if (image !== "") throw new BuildFailed(WORKERS_ALONE);
       const known = await secrets.variables(environment.id);
       const variables = withoutSecrets ? { ...known, env: {}, integrations: [] } : known;
       await unpackInto(source, deployment);
       const note: Note = () => undefined;
       const root = await realpath(source);
       const stated = venv === "" ? ownVenv(deployment) : statedVenv(deployment, venv);
-      const runtime = await asBuildFailure(note, () => startedWith(stated, root, variables, note, signal));
+      const container = await options.workerContainer(environment.id);
+      const started = { container, memoryLimitBytes: undefined, variables: {} };
+      const runtime = await asBuildFailure(note, () => startedWith(stated, root, variables, started, note, signal));
       const names = { TARGET_ROOT: root, SVC_DEPLOYMENT_ID: deployment.id, SVC_ENVIRONMENT_NAME: environment.name };
-      return { ...runtime, env: { ...runtime.env, ...names }, plain: (text) => withoutValues(text, variables.hidden) };
+      return { ...runtime, ownsSource: true, env: { ...runtime.env, ...names }, plain: (text) => withoutValues(text, variables.hidden) };
     },
 
     async abandon(id) {

@@ -4,7 +4,7 @@
  * in labels, which the engine gives back.
  */
 
-import type { RunningProgram, ShellStart } from "../shells/shell-process.ts";
+import type { ProgramStart, RunningProgram } from "../processes/program.ts";
 
 /** What a container is made of. */
 export interface NewContainer {
@@ -77,7 +77,7 @@ export interface EngineOutput {
 }
 
 /** A command that is run in a container. */
-export interface NewExec extends Pick<ShellStart, "terminal" | "onOutput" | "onTaken"> {
+export interface NewExec extends Pick<ProgramStart, "terminal" | "onOutput" | "onTaken"> {
   readonly argv: readonly string[];
   /** Empty = that of the image. */
   readonly workdir: string;
@@ -180,6 +180,8 @@ export interface EngineCluster {
  */
 export interface ContainerEngine {
   describe(signal: AbortSignal): Promise<EngineDescription>;
+  /** The user in its containers, and perhaps the group, whose files are those of this server's. */
+  serverUser(signal: AbortSignal): Promise<string>;
   /**
    * Makes a container, which does not run yet. Nothing is left behind when this rejects. An image
    * that is not there is fetched now, or when it is started.

@@ -49,6 +49,7 @@ export function createEngineRouter({ host, images, isHostAllowed }: RoutedEngine
     parts,
     require: (image) => void engineFor(image),
     describe: async (signal) => images().describe(signal),
+    serverUser: async (signal) => images().serverUser(signal),
     create: async (container, signal) => engineFor(container.image).create(container, signal),
     start: async (id) => of(id).start(id),
     inspect: async (id) => of(id).inspect(id),

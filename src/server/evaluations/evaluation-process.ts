@@ -9,6 +9,7 @@ import { tagged } from "../../domain/value.ts";
 import { lastOutput } from "../../python/crash.ts";
 import { JobFailed } from "../jobs/runner.ts";
 import { encodeFrame, MAX_FRAME, type Message } from "../python/frames.ts";
+import type { StartedProcess } from "../python/launch.ts";
 import type { PlainLog } from "../python/pool.ts";
 import { type Connection, type ProcessEnd, type ProjectRuntime, PythonProcess } from "../python/process.ts";
 import { makeSocketFolder } from "../python/socket-folder.ts";
@@ -47,7 +48,7 @@ export interface EvaluationProcessOptions {
   /** Kills the process, and all that it started, when it is aborted. */
   readonly signal: AbortSignal;
   readonly onLog: (line: PlainLog) => void;
-  readonly onStart: (pid: number) => void;
+  readonly onStart: (process: StartedProcess) => void;
   readonly onEnd: (end: ProcessEnd) => void;
 }
 
@@ -66,7 +67,7 @@ export async function startEvaluationProcess(options: EvaluationProcessOptions):
   signal.throwIfAborted();
   const sockets = await makeSocketFolder(join(folder, "sockets"));
   const modules = options.files ?? (await Array.fromAsync(new Bun.Glob("**/*.py").scan({ cwd: runtime.sourceRoot })));
-  const asked = join(folder, "request.json");
+  const asked = join(sockets, "request.json");
   const dtypes = Object.fromEntries(columns.map((column) => [column.name, toJson(DataTypeSchema, column.dtype)]));
   await writeFile(asked, JSON.stringify({ name, files: modules.filter(isPythonModule).sort(), dtypes }), { mode: 0o600 });
 
@@ -91,7 +92,7 @@ export async function startEvaluationProcess(options: EvaluationProcessOptions):
       },
     },
   );
-  onStart(child.pid);
+  onStart(child.started);
   const kill = (): void => child.kill();
   signal.addEventListener("abort", kill, { once: true });
   if (signal.aborted) kill();

@@ -51,6 +51,8 @@ export interface EvaluationsOptions extends Omit<RunHandlerOptions, "deployments
   readonly deployments: Deployments;
   readonly protection: Protection;
   readonly datasets: Pick<Datasets, "find">;
+  /** Whether the code of an environment reaches a network. */
+  readonly hasNetwork: (environmentId: string) => Promise<boolean>;
   readonly bus: Bus;
   readonly clock: Clock;
 }
@@ -182,6 +184,13 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
           ? await deployments.resolve(target)
           : await namedDeployment(options, target, target.deploymentId, "evaluations");
       const evaluation = definition(environment.id, await deployments.graph(deploymentId), idOrName);
+      const isJudged = evaluation.scorers.some(({ kind }) => kind.case === "judge");
+      if (isJudged && !(await options.hasNetwork(environment.id)))
+        throw new Failure(
+          "failed_precondition",
+          `A judge scores evaluation '${evaluation.name}', and the containers of environment '${environment.name}' have no network to ask it.`,
+          { hint: "Set `network: true` under `worker_container` with `svc environment update`, or score without a judge." },
+        );
       const { revision, dataset } = await revisionFor(environment.id, evaluation);
       checkColumns(evaluation, revision);
       if (revision.rows === 0 || revision.rows > MAX_ROWS)

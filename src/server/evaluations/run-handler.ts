@@ -87,10 +87,10 @@ export function createRunHandler(options: RunHandlerOptions): JobHandler {
           resourceGroup: DEFAULT_RESOURCE_GROUP,
           message: runtime.plain(text),
         }),
-      onStart(pid) {
+      onStart(started) {
         seen = processes.began({
-          ...{ kind: "evaluation", pid, environmentId: run.environmentId, deploymentId: deployment.id },
-          ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: runtime.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+          ...{ ...started, kind: "evaluation", environmentId: run.environmentId, deploymentId: deployment.id },
+          ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, tag: deployment.tags[0] ?? "" },
         });
         seen.ready();
       },

@@ -1,14 +1,21 @@
-/** A process of a project's code in a container of its own, which ends with it. */
+/**
+ * Processes of a project's code, and programs beside them, each in a container of its own, which
+ * ends with it.
+ */
 
 import { randomUUID } from "node:crypto";
 import { constants } from "node:os";
 import { errorText } from "../../domain/error-text.ts";
+import { NOTHING_BUT_WAIT, shellLess } from "../containers/waiting.ts";
 import type { ContainerEngine, EngineContainer, NewContainer } from "../engines/container-engine.ts";
-import type { Launch, LaunchEnd } from "../python/launch.ts";
+import type { StartContained } from "../processes/program.ts";
+import type { Launch, LaunchEnd, LaunchOrder, LaunchUse } from "../python/launch.ts";
 
 /** What such containers have in common. */
 export interface ContainerPlace extends Pick<NewContainer, "image" | "labels" | "cpus" | "memoryBytes" | "hasNetwork"> {
   readonly engine: ContainerEngine;
+  /** Whose files are those of this server's user. */
+  readonly user: string;
   /** The limit of memory as people wrote it; empty = none. */
   readonly memory: string;
 }
@@ -19,28 +26,20 @@ const SIGKILL = "SIGKILL";
 
 /** Starts processes in containers: folders have the paths there that they have here. */
 export function launchIn(place: ContainerPlace): Launch {
-  const { cpus, engine, hasNetwork, image, labels, memory, memoryBytes } = place;
-  return ({ argv: [program = "", ...args], cwd, env, reads, writes }) => {
+  const { engine, memory, memoryBytes } = place;
+  return (order) => {
     const stdout = openStream();
     const stderr = openStream();
     const killed = new AbortController();
-    const mounts = [
-      ...reads.map((source) => ({ source, path: source, isReadOnly: true })),
-      ...writes.map((source) => ({ source, path: source })),
-    ];
     let id: string | undefined;
+    let isStarted = false;
 
     const live = async (): Promise<LaunchEnd> => {
       const { signal } = new AbortController();
-      id = await engine.create(
-        {
-          ...{ name: `svc-process-${randomUUID()}`, image, labels, cpus, memoryBytes, hasNetwork, mounts, env },
-          ...{ entrypoint: [program], arguments: args, workdir: cwd, user: "0", port: undefined, isRestricted: false },
-        },
-        killed.signal,
-      );
+      id = await engine.create(containerAt(place, order), killed.signal);
       killed.signal.throwIfAborted();
       await engine.start(id);
+      isStarted = true;
       const output = follow(engine, id, { stdout, stderr });
       if (killed.signal.aborted) await engine.signal(id, SIGKILL);
       await engine.waitForEnd(id, signal);
@@ -65,14 +64,62 @@ export function launchIn(place: ContainerPlace): Launch {
       if (id !== undefined) void engine.signal(id, signal).catch(() => undefined);
     };
     return {
-      ...{ pid: 0, launcher: 1, stdout: stdout.stream, stderr: stderr.stream, ended },
+      ...{ pid: 0, memoryLimitBytes: memoryBytes, launcher: 1, stdout: stdout.stream, stderr: stderr.stream, ended },
+      use: async () => (id === undefined ? undefined : useOf(engine, id)),
       kill(signal) {
-        if (signal === SIGKILL) killed.abort();
+        if (signal === SIGKILL || !isStarted) killed.abort();
         signalFirst(signal);
       },
       signalLauncher: signalFirst,
     };
   };
+}
+
+/** Starts programs in containers that wait for nothing else, and are removed with them. */
+export function startContainedAt(place: ContainerPlace): StartContained {
+  const { engine, image, memoryBytes } = place;
+  return async ({ argv, cwd, env, onOutput, onTaken, reads, terminal, writes }, signal) => {
+    const id = await engine.create(containerAt(place, { argv: NOTHING_BUT_WAIT, cwd, env: {}, reads, writes }), signal);
+    const remove = (): Promise<void> => engine.remove(id).catch(() => undefined);
+    try {
+      await engine.start(id);
+      signal.throwIfAborted();
+      const program = await engine.exec(id, { argv, env, workdir: cwd, terminal, onOutput, onTaken });
+      return {
+        ...program,
+        ...{ pid: 0, memoryLimitBytes: memoryBytes, use: () => useOf(engine, id) },
+        ended: program.ended.finally(remove),
+        async kill() {
+          await program.kill();
+          await remove();
+        },
+      };
+    } catch (error) {
+      await remove();
+      throw shellLess(image, "a shell", error);
+    }
+  };
+}
+
+/** The container of a process, with its folders. */
+function containerAt(
+  { cpus, hasNetwork, image, labels, memoryBytes, user }: ContainerPlace,
+  { argv: [program = "", ...args], cwd, env, reads, writes }: LaunchOrder,
+): NewContainer {
+  const mounts = [
+    ...reads.map((source) => ({ source, path: source, isReadOnly: true })),
+    ...writes.map((source) => ({ source, path: source })),
+  ];
+  return {
+    ...{ name: `svc-process-${randomUUID()}`, image, labels, cpus, memoryBytes, hasNetwork, mounts, env },
+    ...{ entrypoint: [program], arguments: args, workdir: cwd, user, port: undefined, isRestricted: false },
+  };
+}
+
+/** What a container uses; undefined when it does not run, or its engine does not answer. */
+async function useOf(engine: ContainerEngine, id: string): Promise<LaunchUse | undefined> {
+  const used = await engine.use(id).catch(() => undefined);
+  return used && { cpuMs: used.cpuSeconds * 1000, memoryBytes: used.memoryBytes };
 }
 
 /** How the container of a process ended. */

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { resourceLimits } from "../containers/container-spec.ts";
 import type { WorkerContainers } from "../deployments/worker-containers.ts";
 import type { ContainerEngine } from "../engines/container-engine.ts";
-import { launchIn } from "./container-process.ts";
+import { launchIn, startContainedAt } from "./container-process.ts";
 import { PACKAGES } from "./image-spec.ts";
 import { type Images, TRANSIENT } from "./images.ts";
 
@@ -25,7 +25,9 @@ export function createWorkerContainers(
     const spec = { base, requirements, root, files: [], env: {}, workdir: "" };
     const image = requirements.trim() === "" ? base : await images.ensure({ environmentId, deploymentId, name, spec, onLine }, signal);
     const { env } = await found.fetchImage(image, signal);
-    const launch = launchIn({ engine: found, image, labels: { [TRANSIENT]: node }, ...limits, memory, hasNetwork: network });
-    return { python: env.VIRTUAL_ENV === PACKAGES ? `${PACKAGES}/bin/python` : "python3", launch };
+    const user = await found.serverUser(signal);
+    const place = { engine: found, user, image, labels: { [TRANSIENT]: node }, ...limits, memory, hasNetwork: network };
+    const interpreter = env.VIRTUAL_ENV === PACKAGES ? `${PACKAGES}/bin/python` : "python3";
+    return { python: interpreter, launch: launchIn(place), startContained: startContainedAt(place) };
   };
 }

@@ -6,6 +6,7 @@ import { errorText } from "../../domain/error-text.ts";
 import { type CellOutput, MAX_OUTPUTS, outputLength } from "../../domain/notebook/notebook.ts";
 import { lastOutput } from "../../python/crash.ts";
 import { encodeFrame, type Message } from "../python/frames.ts";
+import type { StartedProcess } from "../python/launch.ts";
 import type { PlainLog } from "../python/pool.ts";
 import { type Connection, type ProcessEnd, type ProjectRuntime, PythonProcess } from "../python/process.ts";
 import { makeSocketFolder } from "../python/socket-folder.ts";
@@ -53,7 +54,7 @@ export interface KernelProcessOptions {
   readonly deploy: (branch: string, source: string) => Promise<string>;
   /** What the process wrote while no cell ran. */
   readonly onLine: (line: PlainLog) => void;
-  readonly onStart: (pid: number) => void;
+  readonly onStart: (process: StartedProcess) => void;
   readonly onEnd: (end: ProcessEnd) => void;
 }
 
@@ -91,7 +92,7 @@ export async function startKernelProcess(options: KernelProcessOptions): Promise
     writer.send(encodeFrame({ type: "DEPLOYED", ...told }));
   };
   const child = new PythonProcess(
-    { ...runtime, mode: "kernel", args: ["--cells", cells, "--title", title], socketDir: sockets },
+    { ...runtime, mode: "kernel", args: ["--cells", cells, "--title", title], socketDir: sockets, writes: [cells] },
     {
       onMessage(message, from) {
         connection = from;
@@ -117,7 +118,7 @@ export async function startKernelProcess(options: KernelProcessOptions): Promise
     },
   );
   ready.promise.catch(() => undefined);
-  onStart(child.pid);
+  onStart(child.started);
   const kill = (): void => child.kill();
   signal.addEventListener("abort", kill, { once: true });
   if (signal.aborted) kill();

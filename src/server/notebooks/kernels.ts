@@ -161,10 +161,10 @@ class Kernel {
       ...{ runtime, title: this.notebook.title, folder: own, signal },
       deploy: (branch, source) => deployLayer(this.options, this.notebook, deployment, { branch, source }, signal),
       onLine: (line) => this.record(line, deployment, runtime.plain, seen?.name ?? ""),
-      onStart(pid) {
+      onStart(started) {
         seen = processes.began({
-          ...{ kind: "kernel", pid, environmentId, deploymentId: deployment.id },
-          ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes: runtime.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+          ...{ ...started, kind: "kernel", environmentId, deploymentId: deployment.id },
+          ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, tag: deployment.tags[0] ?? "" },
         });
       },
       onEnd: ({ how, cpuMs }) => seen?.ended({ isExpected: signal.aborted, how, cpuMs }),

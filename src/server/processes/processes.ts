@@ -6,6 +6,7 @@
 import { hostname } from "node:os";
 import type { Clock } from "../../context/clock.ts";
 import { daysBetween } from "../../domain/day.ts";
+import { within } from "../../python/subprocess.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
 import type { MetricRecorder } from "../metrics/recorder.ts";
@@ -15,6 +16,9 @@ import { type GroupUse, type Measured, readGroupUse } from "./group-use.ts";
 
 /** Milliseconds between two measures of running processes. */
 const MEASURE_MS = 60_000;
+/** Processes in containers whose use is asked for at once, and the longest wait for all answers. */
+const ASKED_AT_ONCE = 8;
+const MOST_ASKING_MS = 5_000;
 /** Longest message of an event, in characters. */
 const MAX_MESSAGE = 1_000;
 
@@ -23,6 +27,8 @@ export interface NewProcess
   extends Pick<ProcessRecord, "kind" | "pid" | "environmentId" | "deploymentId" | "resourceGroup" | "memoryLimitBytes"> {
   /** The tag by which metrics name its deployment; empty or absent = the deployment's id. */
   readonly tag?: string;
+  /** What it uses, where its process id does not tell; undefined = nobody knows. */
+  readonly use?: (() => Promise<GroupUse | undefined>) | undefined;
 }
 
 /** The end of a process. */
@@ -55,7 +61,7 @@ export interface Processes {
   close(): Promise<void>;
 }
 
-interface Entry {
+interface Entry extends Pick<NewProcess, "use"> {
   record: ProcessRecord;
   /** Tag or id of its deployment. */
   readonly deployment: string;
@@ -144,9 +150,11 @@ export function createProcesses(options: {
   });
 
   const measure = async (): Promise<void> => {
+    const asked = await askUses([...running.values()]);
     const entries = [...running.values()];
-    const uses = readUse(entries.map(({ record: { kind, pid } }) => ({ pid, withChildren: kind !== "server" })));
-    const measures = entries.map((entry) => measured(entry, uses.get(entry.record.pid)));
+    const here = entries.map(({ record }) => record).filter(isHere);
+    const uses = readUse(here.map(({ kind, pid }) => ({ pid, withChildren: kind !== "server" })));
+    const measures = entries.map((entry) => measured(entry, isHere(entry.record) ? uses.get(entry.record.pid) : asked.get(entry)));
     recordWorkers(entries, measures);
     for (const [at, entry] of entries.entries()) entry.record = { ...entry.record, ...measures[at]?.change };
     await write(() => store.measure(measures));
@@ -174,7 +182,7 @@ export function createProcesses(options: {
   };
 
   return {
-    began({ tag = "", ...process }) {
+    began({ tag = "", use, ...process }) {
       const owner = ownerOf(process);
       const taken = new Set([...running.values()].filter(({ record }) => ownerOf(record) === owner).map(({ slot }) => slot));
       let slot = 1;
@@ -186,7 +194,7 @@ export function createProcesses(options: {
         ...{ readyAt: undefined, endedAt: undefined, outcome: "", cpuMs: 0, memoryBytes: 0, peakMemoryBytes: 0 },
         restarts: crashes.get(`${owner}/${slot}`) ?? 0,
       };
-      const entry: Entry = { record, slot, deployment: tag || process.deploymentId };
+      const entry: Entry = { record, slot, deployment: tag || process.deploymentId, use };
       running.set(record.id, entry);
       const started = event(
         record,
@@ -213,6 +221,24 @@ export function createProcesses(options: {
       await written;
     },
   };
+}
+
+/** Whether its process id tells what it uses. */
+const isHere = ({ pid }: Pick<ProcessRecord, "pid">): boolean => pid !== 0;
+
+/** What those use whose process ids do not tell; those that nobody knows of in time are absent. */
+async function askUses(entries: readonly Entry[]): Promise<ReadonlyMap<Entry, GroupUse>> {
+  const told = new Map<Entry, GroupUse>();
+  const asked = entries.filter(({ use }) => use !== undefined);
+  const ask = async (entry: Entry): Promise<void> => {
+    const used = await entry.use?.();
+    if (used) told.set(entry, used);
+  };
+  const askAll = async (): Promise<void> => {
+    for (let at = 0; at < asked.length; at += ASKED_AT_ONCE) await Promise.allSettled(asked.slice(at, at + ASKED_AT_ONCE).map(ask));
+  };
+  await within(MOST_ASKING_MS, askAll());
+  return told;
 }
 
 /** What a process used from its last measure until now, by day (UTC), in proportion to the time. */

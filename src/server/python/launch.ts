@@ -7,7 +7,7 @@ export interface LaunchOrder {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Folders that it reads, and those that it has sockets in. */
+  /** Folders and files that it reads, and folders that it may change. */
   readonly reads: readonly string[];
   readonly writes: readonly string[];
 }
@@ -22,13 +22,28 @@ export interface LaunchEnd {
   readonly cpuMs: number | undefined;
 }
 
+/** What a process and all that it started use. */
+export interface LaunchUse {
+  /** Processor time in milliseconds since it began. */
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+}
+
+/** What was started, as what it uses is limited and measured. */
+export interface StartedProcess {
+  /** On this machine, also that of its process group; 0 = unknown. */
+  readonly pid: number;
+  /** Most memory that it gets, in bytes; undefined = not limited. */
+  readonly memoryLimitBytes: number | undefined;
+  /** What it uses, where the process id does not tell; undefined = nobody knows. Never rejects. */
+  readonly use?: () => Promise<LaunchUse | undefined>;
+}
+
 /**
  * What was started: the launcher, whose child runs the project's code. It ends with the child's
  * exit status.
  */
-export interface Launched {
-  /** On this machine; 0 = unknown. */
-  readonly pid: number;
+export interface Launched extends StartedProcess {
   /** What the child is told that its parent is. */
   readonly launcher: number;
   readonly stdout: ReadableStream<Uint8Array>;
@@ -61,7 +76,7 @@ export const launchHere: Launch = ({ argv, cwd, env }) => {
     };
   });
   return {
-    ...{ pid: child.pid, launcher: child.pid, stdout: child.stdout, stderr: child.stderr, ended },
+    ...{ pid: child.pid, memoryLimitBytes: undefined, launcher: child.pid, stdout: child.stdout, stderr: child.stderr, ended },
     kill: (signal) => isRunning() && killGroup(child.pid, signal),
     signalLauncher: (signal) => isRunning() && child.kill(signal),
   };

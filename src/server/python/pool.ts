@@ -3,6 +3,7 @@
 import type { ErrorCode, ExceptionInfo } from "../../../gen/svc/v1/error_pb.ts";
 import type { CheckedValue } from "../../domain/validations.ts";
 import type { FeatureValue } from "../../domain/value.ts";
+import type { StartedProcess } from "./launch.ts";
 
 /** The part of a query's context that a call passes to the resolver. */
 export interface CallContext {
@@ -201,7 +202,7 @@ export type PlainLog = Omit<WorkerLog, "origin" | "podName">;
 /** An observer of a pool's processes. */
 export interface WorkerObserver {
   /** Called when a process has been started; what it returns is told what becomes of it. */
-  began(pid: number): {
+  began(process: StartedProcess): {
     /** Name of the process, as people are told it. */
     readonly name: string;
     /** The worker has imported the project. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Socket, UnixSocketListener } from "bun";
 import { within } from "../../python/subprocess.ts";
 import { FrameReader, FrameWriter, type Message } from "./frames.ts";
-import { type Launch, type LaunchEnd, type Launched, launchHere } from "./launch.ts";
+import { type Launch, type LaunchEnd, type Launched, launchHere, type StartedProcess } from "./launch.ts";
 import { OutputCapture } from "./output-capture.ts";
 import type { PlainLog } from "./pool.ts";
 import { type ProfileSamples, readProfile } from "./profile.ts";
@@ -27,6 +27,8 @@ export interface ProjectRuntime {
   readonly memoryLimitBytes?: number;
   /** How it is started; default: on this machine. */
   readonly launch?: Launch;
+  /** Whether its source is a copy of its own, which it may change. */
+  readonly ownsSource?: boolean;
 }
 
 /** Settings with which a process is started. */
@@ -39,6 +41,8 @@ export interface ProcessSpec extends ProjectRuntime {
   readonly socketDir: string;
   /** Files that it reads, beside its source and the package. */
   readonly reads?: readonly string[];
+  /** Folders that it writes, beside that of its socket. */
+  readonly writes?: readonly string[];
 }
 
 /** The end of a process. */
@@ -79,10 +83,12 @@ export class PythonProcess {
   private readonly listener: UnixSocketListener<Connection>;
   private readonly sockets = new Set<Socket<Connection>>();
   private readonly quiet = Promise.withResolvers<void>();
+  /** Processor time in milliseconds that its first process told of at its end. */
+  private toldCpuMs: number | undefined;
 
   /** Starts it. Throws the system's error when that fails. */
   constructor(
-    spec: ProcessSpec,
+    private readonly spec: ProcessSpec,
     private readonly events: ProcessEvents,
   ) {
     const path = join(spec.socketDir, `${crypto.randomUUID().slice(0, 8)}.sock`);
@@ -106,8 +112,9 @@ export class PythonProcess {
     try {
       chmodSync(path, 0o600);
       this.launched = (spec.launch ?? launchHere)({
-        ...{ argv, cwd: spec.sourceRoot, env: spec.env, writes: [spec.socketDir] },
-        reads: [spec.sdkRoot, spec.sourceRoot, ...(spec.reads ?? [])],
+        ...{ argv, cwd: spec.sourceRoot, env: spec.env },
+        reads: [spec.sdkRoot, ...(spec.ownsSource ? [] : [spec.sourceRoot]), ...(spec.reads ?? [])],
+        writes: [spec.socketDir, ...(spec.ownsSource ? [spec.sourceRoot] : []), ...(spec.writes ?? [])],
       });
     } catch (error) {
       this.stopListening(path);
@@ -116,9 +123,11 @@ export class PythonProcess {
     this.ended = this.live(path);
   }
 
-  /** Process id on this machine, also that of its process group; 0 = unknown. */
-  get pid(): number {
-    return this.launched.pid;
+  /** What is known of it since its start. */
+  get started(): StartedProcess {
+    const { memoryLimitBytes: ofContainer, pid, use } = this.launched;
+    const limits = [ofContainer, this.spec.memoryLimitBytes].filter((limit) => limit !== undefined);
+    return { pid, memoryLimitBytes: limits.length === 0 ? undefined : Math.min(...limits), ...(use && { use }) };
   }
 
   /** Sends its process group a signal, unless it has ended. */
@@ -145,7 +154,7 @@ export class PythonProcess {
     for (const socket of this.sockets) socket.terminate();
     stdout.stop();
     stderr.stop();
-    this.events.onEnd({ ...end, stderr: stderr.tail() });
+    this.events.onEnd({ ...end, cpuMs: end.cpuMs ?? this.toldCpuMs, stderr: stderr.tail() });
   }
 
   private stopListening(path: string): void {
@@ -185,6 +194,9 @@ export class PythonProcess {
         break;
       case "PROFILE":
         this.events.onProfile(readProfile(message));
+        break;
+      case "USED":
+        if (Number.isFinite(message.cpuMs)) this.toldCpuMs = Math.max(0, Number(message.cpuMs));
         break;
       case "HELLO":
         if (message.launcher !== this.launched.launcher) socket.terminate();

@@ -195,7 +195,7 @@ export class Supervisor implements PythonPool {
         }),
     );
     this.slots.add(slot);
-    slot.seen = this.options.observer?.began(slot.worker.pid);
+    slot.seen = this.options.observer?.began(slot.worker.started);
     slot.worker.ready.then(
       () => {
         slot.seen?.ready();

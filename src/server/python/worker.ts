@@ -9,6 +9,7 @@ import { finding } from "../../domain/finding.ts";
 import { IMPORT_UNFINISHED } from "../../domain/rules/loading.ts";
 import { crashedAt, lastOutput } from "../../python/crash.ts";
 import { encodeFrame, type FrameWriter, type Message } from "./frames.ts";
+import type { StartedProcess } from "./launch.ts";
 import type { PlainLog } from "./pool.ts";
 import { type Connection, type ProcessEnd, type ProjectRuntime, PythonProcess } from "./process.ts";
 import type { ProfileSamples } from "./profile.ts";
@@ -156,9 +157,9 @@ export class Worker {
     this.ready.catch(() => undefined).finally(() => clearTimeout(this.startTimer));
   }
 
-  /** Process id, also that of its process group. */
-  get pid(): number {
-    return this.process.pid;
+  /** What is known of its process since its start. */
+  get started(): StartedProcess {
+    return this.process.started;
   }
 
   /** Whether the project has hooks that run after the last call. */

@@ -5,43 +5,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { killGroup, withPrivateUmask } from "../../python/subprocess.ts";
-
-/** How a process is started. */
-export interface ShellStart {
-  readonly argv: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** Size of its terminal; undefined = it has pipes. */
-  readonly terminal: { readonly columns: number; readonly rows: number } | undefined;
-  /**
-   * Called with what it writes, one call after the other: the next output is read when this
-   * resolves, where the output comes through a pipe.
-   */
-  readonly onOutput: (stream: "stdout" | "stderr", bytes: Uint8Array) => void | Promise<void>;
-  /** Called when this many more bytes of its input were taken. */
-  readonly onTaken: (bytes: number) => void;
-}
-
-/** A running program with its streams. */
-export interface RunningProgram {
-  /** Its exit code, 128 and more for a signal, once all of its output was handed over. */
-  readonly ended: Promise<number>;
-  write(bytes: Uint8Array): void;
-  /** Ends its input. */
-  endInput(): void;
-  /** Does nothing without a terminal. */
-  resize(columns: number, rows: number): void;
-  /** Holds its output back, if the terminal's program lets it; false when it does not. */
-  pause(): boolean;
-  resume(): void;
-  /** Hangs up, and kills what is left a moment later. Resolves when it is over. */
-  kill(): Promise<void>;
-}
-
-/** A running process. */
-export interface ShellProcess extends RunningProgram {
-  readonly pid: number;
-}
+import type { MeasuredProgram, ProgramStart } from "../processes/program.ts";
 
 /** Milliseconds that programs have to end after they were hung up on. */
 const GRACE_MS = 2_000;
@@ -53,14 +17,14 @@ const IXON = process.platform === "darwin" ? 0x200 : 0x400;
 const [XOFF, XON, END_OF_INPUT] = ["\x13", "\x11", "\x04"];
 
 /** Starts a process. Throws the system's error. */
-export function startShellProcess(start: ShellStart): ShellProcess {
+export function startShellProcess(start: ProgramStart): MeasuredProgram {
   return start.terminal ? withTerminal(start, start.terminal) : withPipes(start);
 }
 
 function withTerminal(
-  { argv, cwd, env, onOutput, onTaken }: ShellStart,
+  { argv, cwd, env, onOutput, onTaken }: ProgramStart,
   { columns, rows }: { columns: number; rows: number },
-): ShellProcess {
+): MeasuredProgram {
   let pending = 0;
   const output = Promise.withResolvers<void>();
   const child = withPrivateUmask(() =>
@@ -82,7 +46,7 @@ function withTerminal(
   if (!terminal) throw new Error("the program got no terminal");
   const held = holdSession(child);
   return {
-    pid: child.pid,
+    ...{ pid: child.pid, memoryLimitBytes: undefined },
     ended: child.exited.then(async (code) => {
       await Promise.race([output.promise, Bun.sleep(REST_MS)]);
       terminal.close();
@@ -107,7 +71,7 @@ function withTerminal(
   };
 }
 
-function withPipes({ argv, cwd, env, onOutput, onTaken }: ShellStart): ShellProcess {
+function withPipes({ argv, cwd, env, onOutput, onTaken }: ProgramStart): MeasuredProgram {
   const child = withPrivateUmask(() =>
     Bun.spawn([...argv], {
       ...{ cwd, env: { ...env }, detached: true },
@@ -128,7 +92,7 @@ function withPipes({ argv, cwd, env, onOutput, onTaken }: ShellStart): ShellProc
     }
   };
   return {
-    pid: child.pid,
+    ...{ pid: child.pid, memoryLimitBytes: undefined },
     ended: child.exited.then(async (code) => {
       await Promise.race([output, Bun.sleep(REST_MS)]);
       return exitCodeOf(child, code);

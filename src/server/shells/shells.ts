@@ -1,7 +1,8 @@
 /**
  * Shells: programs that people run by hand in the environment of a deployment's processes: its
- * packages, a copy of its source, and its environment's variables. A ticket says which one, so that
- * whatever was refused was refused in words before a connection is made.
+ * packages, a copy of its source, and its environment's variables; or in a container that runs. A
+ * ticket says which one, so that whatever was refused was refused in words before a connection is
+ * made.
  */
 
 import { rm } from "node:fs/promises";
@@ -14,16 +15,19 @@ import { isSize } from "../../domain/shell-frames.ts";
 import type { KeyRing } from "../access/keys.ts";
 import { createTickets, TICKET_MS, type TicketContent } from "../access/tickets.ts";
 import type { Caller } from "../access/tokens.ts";
+import type { DeploymentRuntime } from "../deployments/builder.ts";
 import type { Deployments } from "../deployments/deployments.ts";
 import type { Protection } from "../deployments/environment-states.ts";
 import { Failure } from "../failure.ts";
 import { newId } from "../identifier.ts";
 import type { Log } from "../log.ts";
 import type { Processes } from "../processes/processes.ts";
+import type { MeasuredProgram, ProgramStart, RunningProgram } from "../processes/program.ts";
 import type { EnvironmentRecord } from "../stores/metadata/identity.ts";
+import type { ProcessRecord } from "../stores/metadata/processes.ts";
 import type { MetadataStore } from "../stores/metadata/store.ts";
 import { DEFAULT_RESOURCE_GROUP } from "../stores/metadata/usage.ts";
-import { type RunningProgram, type ShellProcess, type ShellStart, startShellProcess } from "./shell-process.ts";
+import { startShellProcess } from "./shell-process.ts";
 
 /** A shell that a caller wants. */
 export interface ShellWish {
@@ -53,13 +57,35 @@ interface ShellTicketContent extends TicketContent {
 /** A ticket for a shell. */
 export interface ShellTicket extends Pick<ShellTicketContent, "deploymentId" | "expiresAt" | "withoutSecrets"> {
   readonly ticket: string;
+  /** Whether it is for a command in a container that runs, which another connection takes. */
+  readonly isExec: boolean;
+}
+
+/** A container that has not ended, as a pod. */
+export interface ContainerPod {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: "container" | "sandbox";
+  readonly environmentId: string;
+}
+
+/** The containers that are pods. */
+export interface ContainerPods {
+  /** Those of some environments. */
+  list(environmentIds: readonly string[]): Promise<readonly ContainerPod[]>;
+  /** A ticket for a command in one. Rejects with Failure. */
+  open(
+    pod: ContainerPod,
+    command: Pick<ProgramStart, "argv" | "terminal"> & { readonly terminalKind: string },
+    caller: Caller,
+  ): Promise<Pick<ShellTicket, "expiresAt" | "ticket">>;
 }
 
 /** A program that a ticket was taken for. Its place is held until it is closed. */
 export interface Shell {
   readonly id: string;
   /** Starts the program, once. Rejects with Failure when it cannot be started, or was closed. */
-  start(events: Pick<ShellStart, "onOutput" | "onTaken">): Promise<RunningProgram>;
+  start(events: Pick<ProgramStart, "onOutput" | "onTaken">): Promise<RunningProgram>;
   /** Aborted with a reason in words when the environment is suspended or removed. */
   readonly halted: AbortSignal;
   /** Ends the program, removes its folder, and gives its place to others. */
@@ -85,6 +111,7 @@ export interface ShellsOptions {
   readonly deployments: Pick<Deployments, "find" | "halted" | "runtime">;
   readonly protection: Protection;
   readonly processes: Pick<Processes, "began">;
+  readonly containers: () => Promise<ContainerPods>;
   readonly keys: KeyRing;
   /** Folder for the folders of shells. */
   readonly folder: string;
@@ -106,7 +133,7 @@ const maySeeSecrets = ({ permissions }: Caller): boolean => allows(permissions, 
 
 /** Makes the capability. */
 export function createShells(options: ShellsOptions): Shells {
-  const { metadata, deployments, protection, processes, keys, folder, clock, log } = options;
+  const { metadata, deployments, protection, processes, containers, keys, folder, clock, log } = options;
   const tickets = createTickets<ShellTicketContent>({ keys, clock, noun: "shell" });
   const held = new Map<Shell, string>();
 
@@ -118,12 +145,42 @@ export function createShells(options: ShellsOptions): Shells {
       });
   };
 
+  /** The process or container of a name. Rejects with Failure not_found. */
+  const findPod = async (
+    wanted: string,
+    namespace: string,
+    environments: ReadonlyMap<string, EnvironmentRecord>,
+  ): Promise<ProcessRecord | ContainerPod> => {
+    const running = (await metadata.processes.running()).filter(
+      ({ environmentId }) => environmentId === "" || environments.has(environmentId),
+    );
+    const process = running.find(({ name }) => name === wanted);
+    if (process) return process;
+    const contained = await (await containers()).list([...environments.keys()]);
+    const named = contained.filter(({ name }) => name === wanted);
+    const isThere = ({ environmentId }: ContainerPod): boolean =>
+      [environmentId, environments.get(environmentId)?.name].includes(namespace);
+    const [found, other] = namespace === "" || !named.some(isThere) ? named : named.filter(isThere);
+    if (found && other)
+      throw new Failure("failed_precondition", `Several pods have the name '${wanted.slice(0, 200)}'.`, {
+        hint: "Name the environment of the one that is meant, with --namespace; `svc pods` shows it.",
+      });
+    if (found) return found;
+    const near = didYouMean(
+      wanted,
+      [...running, ...contained].map(({ name }) => name),
+    );
+    throw new Failure("not_found", `No pod '${wanted.slice(0, 200)}' runs.`, {
+      hint: near.replace(/^d/, "D") || "`svc pods` shows those that run.",
+    });
+  };
+
   const start = async (
     content: ShellTicketContent,
     own: string,
-    events: Pick<ShellStart, "onOutput" | "onTaken">,
+    events: Pick<ProgramStart, "onOutput" | "onTaken">,
     signal: AbortSignal,
-  ): Promise<ShellProcess> => {
+  ): Promise<MeasuredProgram> => {
     const { id, environmentId, deploymentId, command, terminal, terminalKind, withoutSecrets } = content;
     await refuseProtected(environmentId);
     const deployment = await deployments.find(deploymentId, environmentId);
@@ -132,17 +189,13 @@ export function createShells(options: ShellsOptions): Shells {
     makePrivateFolder(home);
     const runtime = await deployments.runtime(deploymentId, environmentId, join(own, "source"), signal, "", { withoutSecrets });
     signal.throwIfAborted();
-    const bin = dirname(runtime.python);
-    const { memoryLimitBytes, sourceRoot, sdkRoot } = runtime;
-    const limit = memoryLimitBytes === undefined ? "" : String(Math.ceil(memoryLimitBytes / 1024));
-    const process = startShellProcess({
-      argv: [SHELL, "-c", LIMITED, "sh", limit, ...(command === "" ? [SHELL] : [SHELL, "-c", command])],
+    const { sourceRoot, sdkRoot } = runtime;
+    const wanted = {
+      argv: commandLine(command),
       cwd: sourceRoot,
       env: {
         LANG: "C.UTF-8",
         ...runtime.env,
-        PATH: `${bin}:${runtime.env.PATH ?? USUAL_PATH}`,
-        VIRTUAL_ENV: dirname(bin),
         PYTHONPATH: [sdkRoot, sourceRoot].join(":"),
         HOME: home,
         SVC_SHELL: id,
@@ -150,10 +203,14 @@ export function createShells(options: ShellsOptions): Shells {
       },
       terminal: terminal ?? undefined,
       ...events,
-    });
+    };
+    const process = runtime.startContained
+      ? await runtime.startContained({ ...wanted, reads: [sdkRoot], writes: [sourceRoot, home] }, signal)
+      : startShellProcess(besideWorkers(wanted, runtime));
+    const memoryLimitBytes = process.memoryLimitBytes ?? runtime.memoryLimitBytes;
     const reports = processes.began({
-      ...{ kind: "shell", pid: process.pid, environmentId, deploymentId, resourceGroup: DEFAULT_RESOURCE_GROUP },
-      ...{ memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+      ...{ kind: "shell", pid: process.pid, use: process.use, environmentId, deploymentId },
+      ...{ resourceGroup: DEFAULT_RESOURCE_GROUP, memoryLimitBytes, tag: deployment.tags[0] ?? "" },
     });
     reports.ready();
     void process.ended.then((code) => reports.ended({ isExpected: true, how: `exited with code ${code}` }));
@@ -164,7 +221,7 @@ export function createShells(options: ShellsOptions): Shells {
     const { id, environmentId } = content;
     const own = join(folder, id);
     const closing = new AbortController();
-    let starting: Promise<ShellProcess> | undefined;
+    let starting: Promise<MeasuredProgram> | undefined;
     const shell: Shell = {
       id,
       halted: deployments.halted(environmentId),
@@ -195,33 +252,26 @@ export function createShells(options: ShellsOptions): Shells {
         throw new Failure("invalid_argument", "The size of a terminal is from 1 to 1,000 columns and rows.");
       if (!/^[\w.+-]{0,50}$/.test(terminalKind)) throw new Failure("invalid_argument", "The kind of a terminal is no name.");
       const environments = new Map(visible.map((environment) => [environment.id, environment]));
-      const pods = (await metadata.processes.running()).filter(
-        ({ environmentId }) => environmentId === "" || environments.has(environmentId),
-      );
-      const wanted = name.replace(/^pod\//, "");
-      const pod = pods.find((one) => one.name === wanted);
-      if (!pod)
-        throw new Failure("not_found", `No pod '${wanted.slice(0, 200)}' runs.`, {
-          hint:
-            didYouMean(
-              wanted,
-              pods.map((one) => one.name),
-            ).replace(/^d/, "D") || "`svc pods` shows those that run.",
-        });
+      const pod = await findPod(name.replace(/^pod\//, ""), namespace, environments);
       if (container !== "" && container !== pod.kind)
         throw new Failure("not_found", `Pod ${pod.name} has no container '${container.slice(0, 200)}'.`, {
           hint: `It has one, '${pod.kind}': leave --container out.`,
         });
       const environment = environments.get(pod.environmentId);
-      if (!environment || pod.deploymentId === "")
+      if (!environment || ("deploymentId" in pod && pod.deploymentId === ""))
         throw new Failure("failed_precondition", `Pod ${pod.name} is a ${pod.kind}, which has no environment of a project.`, {
-          hint: "Name a worker of a deployment; `svc pods` shows them.",
+          hint: "Name a worker of a deployment, or a container; `svc pods` shows them.",
         });
       if (namespace !== "" && namespace !== environment.id && namespace !== environment.name)
         throw new Failure("not_found", `Pod ${pod.name} is not in namespace '${namespace.slice(0, 200)}'.`, {
           hint: `It is in '${environment.name}'.`,
         });
       await refuseProtected(environment.id, `Environment '${environment.name}'`);
+      if (!("deploymentId" in pod)) {
+        const started = { argv: commandLine(command), terminal, terminalKind: terminalKind || DEFAULT_KIND };
+        const opened = await (await containers()).open(pod, started, caller);
+        return { ...opened, isExec: true, deploymentId: "", withoutSecrets: false };
+      }
       await deployments.find(pod.deploymentId, environment.id);
       const content: ShellTicketContent = {
         ...{ id: newId("sh", clock.now()), clientId: caller.clientId, environmentId: environment.id, deploymentId: pod.deploymentId },
@@ -229,7 +279,7 @@ export function createShells(options: ShellsOptions): Shells {
         withoutSecrets: !maySeeSecrets(caller),
       };
       const { deploymentId, expiresAt, withoutSecrets } = content;
-      return { ticket: tickets.sign(content), deploymentId, expiresAt, withoutSecrets };
+      return { ticket: tickets.sign(content), isExec: false, deploymentId, expiresAt, withoutSecrets };
     },
 
     redeem(ticket, caller) {
@@ -250,5 +300,21 @@ export function createShells(options: ShellsOptions): Shells {
     async close() {
       await Promise.all([...held.keys()].map((shell) => shell.close()));
     },
+  };
+}
+
+/** A shell, or what it runs. */
+function commandLine(command: string): readonly string[] {
+  return command === "" ? [SHELL] : [SHELL, "-c", command];
+}
+
+/** How a program is started on this machine: with the interpreter and the limit of workers. */
+function besideWorkers(start: ProgramStart, { env, memoryLimitBytes, python }: DeploymentRuntime): ProgramStart {
+  const bin = dirname(python);
+  const limit = memoryLimitBytes === undefined ? "" : String(Math.ceil(memoryLimitBytes / 1024));
+  return {
+    ...start,
+    argv: [SHELL, "-c", LIMITED, "sh", limit, ...start.argv],
+    env: { ...start.env, PATH: `${bin}:${env.PATH ?? USUAL_PATH}`, VIRTUAL_ENV: dirname(bin) },
   };
 }

@@ -63,10 +63,10 @@ export function createTaskHandler({ store, deployments, processes, logs, specs, 
       const ending = await runTaskProcess({
         ...{ runtime, request: task.request, folder: own, signal },
         onLog: (said) => line(said, seen?.name ?? ""),
-        onStart(pid) {
+        onStart(started) {
           seen = processes.began({
-            ...{ kind: "task", pid, environmentId: task.environmentId, deploymentId: deployment.id },
-            ...{ resourceGroup: group.name, memoryLimitBytes: runtime.memoryLimitBytes, tag: deployment.tags[0] ?? "" },
+            ...{ ...started, kind: "task", environmentId: task.environmentId, deploymentId: deployment.id },
+            ...{ resourceGroup: group.name, tag: deployment.tags[0] ?? "" },
           });
           seen.ready();
         },

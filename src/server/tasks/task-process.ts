@@ -4,6 +4,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crashedAt, lastOutput } from "../../python/crash.ts";
 import type { Message } from "../python/frames.ts";
+import type { StartedProcess } from "../python/launch.ts";
 import type { PlainLog } from "../python/pool.ts";
 import { type ProcessEnd, type ProjectRuntime, PythonProcess } from "../python/process.ts";
 import { SampleSum } from "../python/profile.ts";
@@ -37,8 +38,8 @@ export interface TaskProcessOptions {
   /** Ends the process, and all that it started, when it is aborted. */
   readonly signal: AbortSignal;
   readonly onLog: (line: PlainLog) => void;
-  /** Called with the process id once it has been started. */
-  readonly onStart: (pid: number) => void;
+  /** Called once it has been started. */
+  readonly onStart: (process: StartedProcess) => void;
 }
 
 /** Milliseconds from the request to end until the process is killed. */
@@ -66,7 +67,7 @@ export async function runTaskProcess(options: TaskProcessOptions): Promise<TaskE
   const { runtime, request, folder, signal, onLog, onStart } = options;
   signal.throwIfAborted();
   const sockets = await makeSocketFolder(join(folder, "sockets"));
-  const asked = join(folder, "request.json");
+  const asked = join(sockets, "request.json");
   const { target, args, kwargs, texts, profiling } = request;
   await writeFile(asked, JSON.stringify({ ...target, args, kwargs, texts }), { mode: 0o600 });
   let said: { readonly error?: RaisedError; readonly result?: string } = {};
@@ -85,7 +86,7 @@ export async function runTaskProcess(options: TaskProcessOptions): Promise<TaskE
         onEnd: ended.resolve,
       },
     );
-    onStart(child.pid);
+    onStart(child.started);
     let killing: ReturnType<typeof setTimeout> | undefined;
     const end = (): void => {
       child.kill("SIGTERM");

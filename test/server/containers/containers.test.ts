@@ -14,12 +14,14 @@ import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { LogService } from "../../../gen/svc/v1/log_pb.ts";
 import { type OpenExecRequestSchema, SandboxService } from "../../../gen/svc/v1/sandbox_pb.ts";
 import { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
+import { type OpenShellRequestSchema, ShellService } from "../../../gen/svc/v1/shell_pb.ts";
 import { VolumeService } from "../../../gen/svc/v1/volume_pb.ts";
 import { readShellEvent, readStreamMessage } from "../../../src/domain/shell-frames.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { BUSYBOX, lacksPodman, startPodman, type TestPodman } from "../../harness/podman.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { type Person, tokenOf } from "../approvals/persons.ts";
+import { Talk } from "../shells/talk.ts";
 
 const TEST_MS = 300_000;
 
@@ -457,6 +459,91 @@ describe.skipIf(lacksPodman())("with an engine", () => {
         expect(await refusal(ticketOf({ command: ["ls"] }))).toBe("NotFound: The sandbox 'box' does not run any more.");
         const { sandbox } = await sandboxes().createSandbox({ image: BUSYBOX, name: "box" });
         expect(sandbox?.id).toStartWith("sbx_");
+      },
+      TEST_MS,
+    );
+  });
+
+  describe("a shell in one that runs", () => {
+    type Wish = MessageInitShape<typeof OpenShellRequestSchema>;
+    const open = async (wish: Wish, by?: Person) => (by?.client(ShellService) ?? server.client(ShellService)).openShell(wish);
+    const shell = async (wish: Wish, by?: Person): Promise<Talk> => {
+      const { path, ticket } = await open(wish, by);
+      const talk = Talk.connect(`${server.url}${path}`, ticket, by?.token ?? (await server.token()));
+      await talk.ended();
+      return talk;
+    };
+    beforeAll(async () => {
+      await run("echo kept > /tmp/file; exec sleep 600", {}, { name: "open" });
+    }, TEST_MS);
+    afterAll(async () => {
+      await containers()
+        .stopContainer({ container: "open" })
+        .catch(() => undefined);
+    }, TEST_MS);
+
+    test(
+      "is beside its program, with its files and the kind of the terminal",
+      async () => {
+        const talk = await shell({ podName: "pod/open", command: "cat /tmp/file; ps -o args | grep -c '^sleep 600'; exit 4" });
+        expect([talk.out, talk.exit]).toEqual(["kept\n1\n", 4]);
+        const terminal = { terminal: true, columns: 91, rows: 33, terminalKind: "vt100", command: "tty; echo $TERM" };
+        expect((await shell({ podName: "open", ...terminal })).out).toMatch(/^\/dev\/\S+\r\nvt100\r\n$/);
+        expect((await get("open")).status).toBe(ContainerStatus.RUNNING);
+      },
+      TEST_MS,
+    );
+
+    test(
+      "is for who may open shells and run containers, and see the secrets that it was given",
+      async () => {
+        const runs = await tokenOf(server, undefined, "runs", ["read", "containers.write"]);
+        const opener = await tokenOf(server, undefined, "opener", ["shell"]);
+        const both = await tokenOf(server, undefined, "both", ["shell", "containers.write"]);
+        expect(await refusal(open({ podName: "open" }, runs))).toStartWith("PermissionDenied: ");
+        expect(await refusal(open({ podName: "open" }, opener))).toBe(
+          "PermissionDenied: A shell in a container is opened only by who may run containers.",
+        );
+        expect((await shell({ podName: "open", command: "true" }, both)).exit).toBe(0);
+        await server.client(SecretService).setSecrets({ secrets: [{ name: "SHELL_KEY", value: "hush-hush" }] });
+        const environment = [{ name: "KEY", source: { case: "secret" as const, value: "SHELL_KEY" } }];
+        await run("exec sleep 600", { environment }, { name: "given" });
+        expect((await shell({ podName: "given", command: "echo $KEY" })).out).toBe("hush-hush\n");
+        expect(await refusal(open({ podName: "given" }, both))).toBe(
+          "PermissionDenied: The container 'given' has secrets among its variables, which its shell would show.",
+        );
+        await containers().stopContainer({ container: "given" });
+        expect(await refusal(open({ podName: "given" }))).toBe("NotFound: No pod 'given' runs.");
+      },
+      TEST_MS,
+    );
+
+    test(
+      "names the environment when two have a container of its name",
+      async () => {
+        await server.client(EnvironmentService).createEnvironment({ name: "beside" });
+        const inIt = server.client(ContainerService, { headers: { "svc-environment": "beside" } });
+        await inIt.runContainer({ name: "open", spec: spec("echo other > /tmp/file; exec sleep 600") });
+        expect(await refusal(open({ podName: "open" }))).toBe("FailedPrecondition: Several pods have the name 'open'.");
+        const command = "cat /tmp/file";
+        expect((await shell({ podName: "open", namespace: "beside", command })).out).toBe("other\n");
+        expect((await shell({ podName: "open", namespace: "default", command })).out).toBe("kept\n");
+        expect(await refusal(open({ podName: "open", namespace: "beside", containerName: "sandbox" }))).toStartWith(
+          "NotFound: Pod open has",
+        );
+        await inIt.stopContainer({ container: "open" });
+      },
+      TEST_MS,
+    );
+
+    test(
+      "of an image without /bin/sh ends with the words of the engine",
+      async () => {
+        await run("rm /bin/sh; exec sleep 600", {}, { name: "bare" });
+        await eventually(async () => (await shell({ podName: "bare", command: "true" })).exit !== 0, "the end of its shell");
+        const { err, exit } = await shell({ podName: "bare", command: "true" });
+        expect([err, exit]).toEqual([expect.stringMatching(/\/bin\/sh.*no such file or directory/), 127]);
+        await containers().stopContainer({ container: "bare" });
       },
       TEST_MS,
     );

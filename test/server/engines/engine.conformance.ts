@@ -105,6 +105,17 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
     );
 
     test(
+      "a line that is longer than what engines take at once is one line",
+      async () => {
+        await withContainer(shell("head -c 12000 /dev/zero | tr '\\0' x; echo; echo next"), async (id) => {
+          await engine.waitForEnd(id, signal);
+          expect((await lines(id)).map(({ line }) => line)).toEqual(["x".repeat(12_000), "next"]);
+        });
+      },
+      TEST_MS,
+    );
+
+    test(
       "output is followed while it comes, and not repeated from a later time on",
       async () => {
         await withContainer(shell("echo one; sleep 600"), async (id) => {

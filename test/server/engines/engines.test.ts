@@ -104,14 +104,28 @@ describe("where the engine is", () => {
   });
 });
 
+test.each([
+  ["without privileges, whose root is the server's user", ["name=seccomp,profile=default", "name=rootless"], "0"],
+  ["of root", ["name=seccomp,profile=default"], `${process.getuid?.()}:${process.getgid?.()}`],
+])("in an engine %s files are made by the server's user", async (_name, SecurityOptions, user) => {
+  using folder = new TempFolder();
+  const socket = join(folder.path, "engine.sock");
+  await using _engine = Bun.serve({
+    unix: socket,
+    fetch: ({ url }) => (url.endsWith("/info") ? Response.json({ SecurityOptions }) : new Response(null, { status: 404 })),
+  });
+  expect(await createDockerEngine(socket).serverUser(new AbortController().signal)).toBe(user);
+});
+
 test("frames are read whatever the pieces they come in", () => {
   const frames = Buffer.concat([frame(1, "out"), frame(2, "error text"), frame(1, ""), frame(1, "more")]);
   for (let size = 1; size <= frames.length; size++) {
     const reader = new OutputFrames();
     const said = { stdout: "", stderr: "" };
     for (let at = 0; at < frames.length; at += size)
-      for (const { stream, bytes } of reader.read(frames.subarray(at, at + size))) said[stream] += Buffer.from(bytes).toString();
-    expect([size, said]).toEqual([size, { stdout: "outmore", stderr: "error text" }]);
+      for (const { stream, bytes, isFirst } of reader.read(frames.subarray(at, at + size)))
+        said[stream] += `${isFirst ? "|" : ""}${Buffer.from(bytes).toString()}`;
+    expect([size, said]).toEqual([size, { stdout: "|out|more", stderr: "|error text" }]);
   }
 });
 

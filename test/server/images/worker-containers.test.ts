@@ -2,18 +2,18 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { DeploymentStatus } from "../../../gen/svc/v1/deployment_pb.ts";
-import { EnvironmentService, WorkerContainerSchema } from "../../../gen/svc/v1/environment_pb.ts";
+import type { WorkerContainerSchema } from "../../../gen/svc/v1/environment_pb.ts";
 import { ImageBuildService } from "../../../gen/svc/v1/image_build_pb.ts";
 import { LogService } from "../../../gen/svc/v1/log_pb.ts";
-import { TaskService } from "../../../gen/svc/v1/task_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { lacksPodman, startPodman, type TestPodman } from "../../harness/podman.ts";
 import { importPython, lacksPythonImage, PYTHON } from "../../harness/python-image.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { spawnServer } from "../../harness/spawned-server.ts";
 import { deploy, expectLive } from "../deployments/deploying.ts";
+import { configureWorkers } from "./configuring.ts";
 import { makeWheel } from "./wheel.ts";
 
 /** Images are made, and containers started. */
@@ -94,15 +94,6 @@ test("a deployment that is to run in containers is refused where there is no eng
   ]);
   await server.server.stop();
 });
-
-/** Says in which containers the workers of the test's environment run. */
-async function configureWorkers(server: TestServer, container: MessageInitShape<typeof WorkerContainerSchema>): Promise<void> {
-  const service = server.client(EnvironmentService);
-  const { environment, config, etag } = await service.getEnvironmentConfig({});
-  if (!config) throw new Error("the environment has no configuration");
-  const changed = { ...config, additionalEnvVars: { COLOUR: "blue" }, workerContainer: create(WorkerContainerSchema, container) };
-  await service.updateEnvironmentConfig({ environmentId: environment?.id ?? "", config: changed, etag });
-}
 
 describe.skipIf(lacksPodman() || lacksPythonImage())("workers in containers", () => {
   const folder = new TempFolder();
@@ -193,13 +184,7 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("workers in containers", ()
     await eventually(() => podman.containers().length === 1 && podman.containers()[0] !== before, "the end of those before");
   });
 
-  test("and what does not run in them is refused in words, as is an image that is not there", async () => {
-    const tasks = server.client(TaskService);
-    const { ids } = await tasks.runTasks({ target: { code: { case: "path", value: "resolvers.py" } }, arguments: [{}] });
-    await eventually(async () => {
-      const { task } = await tasks.getTask({ id: ids[0] ?? "" });
-      return task?.error.includes("In this environment code runs in containers") === true;
-    }, "the refusal of a task");
+  test("are refused in words of an image that is not there, and those before go on", async () => {
     await configure({ image: "localhost/none:none" });
     const missing = await deploy(server, project(3));
     expect([missing.status, missing.error]).toEqual([

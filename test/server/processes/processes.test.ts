@@ -99,6 +99,47 @@ describe("the processes of a node", () => {
     await processes.close();
   });
 
+  test("what runs in a container is asked for its use, and keeps what was known while nobody knows", async () => {
+    const processes = open();
+    const answers = [
+      async () => ({ cpuMs: 100, memoryBytes: 1_000 }),
+      async () => undefined,
+      () => Promise.reject(new Error("no engine")),
+      async () => ({ cpuMs: 250, memoryBytes: 500 }),
+    ];
+    processes.began({ ...WORKER, pid: 0, use: () => answers.shift()?.() ?? Promise.resolve(undefined) });
+    use.set(0, { cpuMs: 9_000, memoryBytes: 9_000 });
+    const measures: unknown[] = [];
+    while (answers.length > 0) {
+      clock.advance(1_000);
+      await processes.measure();
+      const [{ cpuMs, memoryBytes, peakMemoryBytes } = {}] = await store.processes.running();
+      measures.push([cpuMs, memoryBytes, peakMemoryBytes]);
+    }
+    expect(measures).toEqual([
+      [100, 1_000, 1_000],
+      [100, 1_000, 1_000],
+      [100, 1_000, 1_000],
+      [250, 500, 1_000],
+    ]);
+    await processes.close();
+  });
+
+  test("what has ended while it was asked for its use stays as it ended", async () => {
+    const processes = open();
+    const reports = processes.began({
+      ...{ ...WORKER, pid: 0 },
+      async use() {
+        reports.ended({ isExpected: true, how: "exited with code 0", cpuMs: 40 });
+        return { cpuMs: 30, memoryBytes: 1_000 };
+      },
+    });
+    await processes.measure();
+    await processes.close();
+    const ended = await store.processes.between(0, Number.MAX_SAFE_INTEGER, 9);
+    expect(ended.map(({ cpuMs, memoryBytes, outcome }) => [cpuMs, memoryBytes, outcome])).toEqual([[40, 0, "stopped"]]);
+  });
+
   test("workers are recorded by the tag of their deployment, or its id", async () => {
     const log = createLog({ clock, write: () => undefined });
     const metrics = createMetricRecorder({ store: () => Promise.reject(new Error("there is none")), clock, log });

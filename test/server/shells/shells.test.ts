@@ -13,12 +13,12 @@ import { EnvironmentService } from "../../../gen/svc/v1/environment_pb.ts";
 import { SecretService } from "../../../gen/svc/v1/secret_pb.ts";
 import { ServiceTokenService } from "../../../gen/svc/v1/service_token_pb.ts";
 import { type OpenShellRequestSchema, ShellService } from "../../../gen/svc/v1/shell_pb.ts";
-import { readShellEvent, readStreamMessage, type ShellEvent, type ShellRequest, streamMessage } from "../../../src/domain/shell-frames.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { isAlive } from "../../harness/is-alive.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { configure, type Person, person, tokenOf } from "../approvals/persons.ts";
 import { deploy, expectLive, GREETING } from "../deployments/deploying.ts";
+import { Talk } from "./talk.ts";
 
 const folder = new TempFolder();
 let server: TestServer;
@@ -50,61 +50,11 @@ const shellFolders = (): string[] => {
   return existsSync(path) ? readdirSync(path) : [];
 };
 
-/** A shell as a test talks to it. */
-class Talk {
-  out = "";
-  err = "";
-  readonly events: ShellEvent[] = [];
-  closed: number | undefined;
-  private constructor(readonly socket: WebSocket) {
-    socket.binaryType = "arraybuffer";
-    const decoders = { stdin: new TextDecoder(), stdout: new TextDecoder(), stderr: new TextDecoder() };
-    socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
-      if (typeof data === "string") this.events.push(readShellEvent(data) as ShellEvent);
-      else {
-        const { stream, bytes } = readStreamMessage(new Uint8Array(data)) as NonNullable<ReturnType<typeof readStreamMessage>>;
-        const text = decoders[stream].decode(bytes, { stream: true });
-        if (stream === "stderr") this.err += text;
-        else this.out += text;
-      }
-    };
-    socket.onclose = ({ code }) => {
-      this.closed = code;
-    };
-    socket.onerror = () => undefined;
-  }
-  static connect(ticket: string, token: string | undefined, headers: Record<string, string> = {}): Talk {
-    const given = { ...(token !== undefined && { authorization: `Bearer ${token}` }), "svc-shell-ticket": ticket, ...headers };
-    return new Talk(new WebSocket(`${server.url.replace("http", "ws")}/v1/shells`, { headers: given } as unknown as string[]));
-  }
-  get exit(): number | undefined {
-    const event = this.events.find((one) => one.is === "exit");
-    return event?.is === "exit" ? event.code : undefined;
-  }
-  get failure(): string | undefined {
-    const event = this.events.find((one) => one.is === "failed");
-    return event?.is === "failed" ? event.message : undefined;
-  }
-  type(text: string): void {
-    this.socket.send(streamMessage("stdin", new TextEncoder().encode(text)));
-  }
-  say(request: ShellRequest): void {
-    this.socket.send(JSON.stringify(request));
-  }
-  async until(text: string): Promise<void> {
-    await eventually(() => this.out.includes(text) || this.closed !== undefined, `'${text}' in ${JSON.stringify(this.out)}`);
-    expect(this.out).toContain(text);
-  }
-  async ended(): Promise<void> {
-    await eventually(() => this.closed !== undefined, "the end of the shell");
-  }
-}
-
 type Wish = MessageInitShape<typeof OpenShellRequestSchema>;
 const ticketOf = async (wish: Wish = {}, by: Person | undefined = undefined): Promise<string> =>
   (await (by?.client(ShellService) ?? server.client(ShellService)).openShell({ podName: pod, ...wish })).ticket;
 const talk = async (wish: Wish = {}, by?: Person): Promise<Talk> => {
-  const shell = Talk.connect(await ticketOf(wish, by), by?.token ?? (await server.token()));
+  const shell = Talk.connect(`${server.url}/v1/shells`, await ticketOf(wish, by), by?.token ?? (await server.token()));
   await eventually(() => shell.socket.readyState !== WebSocket.CONNECTING, "a connection");
   return shell;
 };
@@ -270,7 +220,7 @@ describe("who may open one", () => {
 
   test("a ticket is good once, and not for long", async () => {
     const ticket = await ticketOf({ command: "true" });
-    const first = Talk.connect(ticket, await server.token());
+    const first = Talk.connect(`${server.url}/v1/shells`, ticket, await server.token());
     await first.ended();
     expect(first.exit).toBe(0);
     expect(await status({ "svc-shell-ticket": ticket, authorization: `Bearer ${await server.token()}` })).toBe(403);

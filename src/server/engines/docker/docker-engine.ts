@@ -12,11 +12,19 @@ import { dockerImages, pull } from "./docker-images.ts";
 import { OutputFrames } from "./output-frames.ts";
 
 const GVISOR = "runsc";
+const ROOT = "0";
 const LOOPBACK = "127.0.0.1";
 /** Processes that a container may have at once. */
 const MOST_PROCESSES = 4_096;
 /** What a program in a container does not need, of what engines allow by themselves. */
 const DROPPED = ["NET_RAW", "MKNOD", "AUDIT_WRITE"];
+/**
+ * What is put before each frame of output: of a line that is long, or printed piece by piece, an
+ * engine stamps every part.
+ */
+const BEGIN = Buffer.from("\0");
+const FIRST_BEGIN = /^\0/;
+const LATER_TIMES = /(?<!^)\0\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) ?/g;
 /** Engines leave out the second that they are asked to begin with. */
 const SINCE_MICROS = 1_000_000;
 
@@ -39,6 +47,12 @@ export function createDockerEngine(path: string): ContainerEngine {
       const { Version = "", Components } = await api.json("/version", { signal });
       const isPodman = JSON.stringify(Components ?? "").includes("Podman");
       return { kind: isPodman ? "podman" : "docker", version: String(Version), address: api.address };
+    },
+
+    async serverUser(signal) {
+      const { SecurityOptions } = await api.json("/info", { signal });
+      const isRootless = JSON.stringify(SecurityOptions ?? []).includes("name=rootless");
+      return isRootless ? ROOT : `${process.getuid?.() ?? ROOT}:${process.getgid?.() ?? ROOT}`;
     },
 
     async create(container, signal) {
@@ -194,18 +208,23 @@ async function runtimeOf(api: DockerApi, path: string): Promise<unknown> {
   return OCIRuntime ?? (isJsonObject(HostConfig) ? HostConfig.Runtime : undefined);
 }
 
+/** A line whose parts begin with their times, without those of the later ones. */
+function joined(text: string): string {
+  return text.replace(LATER_TIMES, "").replace(FIRST_BEGIN, "");
+}
+
 /** The lines of a container's output from a time on, in epoch microseconds. */
 async function* linesOf(body: AsyncIterable<Uint8Array>, from: number): AsyncIterable<EngineOutput> {
   const frames = new OutputFrames();
   const open = { stdout: new OutputLines(), stderr: new OutputLines() };
   for await (const piece of body)
-    for (const { stream, bytes } of frames.read(piece))
-      for (const text of open[stream].read(bytes)) {
-        const line = stamped(stream, text);
+    for (const { stream, bytes, isFirst } of frames.read(piece))
+      for (const text of open[stream].read(isFirst ? Buffer.concat([BEGIN, bytes]) : bytes)) {
+        const line = stamped(stream, joined(text));
         if (line && line.at >= from) yield line;
       }
   for (const stream of ["stdout", "stderr"] as const) {
-    const line = stamped(stream, open[stream].rest());
+    const line = stamped(stream, joined(open[stream].rest()));
     if (line && line.at >= from) yield line;
   }
 }

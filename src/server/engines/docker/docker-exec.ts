@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 import type { JsonObject } from "../../../domain/json-value.ts";
 import { newId } from "../../identifier.ts";
-import type { RunningProgram } from "../../shells/shell-process.ts";
+import type { RunningProgram } from "../../processes/program.ts";
 import type { NewExec } from "../container-engine.ts";
 import { KILL_MARKED, MARK } from "../exec-mark.ts";
 import type { DockerApi } from "./docker-api.ts";

@@ -11,9 +11,10 @@ export class OutputFrames {
   #head = new Uint8Array(HEAD);
   #had = 0;
   #left = 0;
+  #isFirst = true;
 
-  /** The bytes of a piece, each with its stream. */
-  *read(piece: Uint8Array): Iterable<{ readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }> {
+  /** The bytes of a piece, each with its stream, and whether a frame begins with them. */
+  *read(piece: Uint8Array): Iterable<{ readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array; readonly isFirst: boolean }> {
     for (let at = 0; at < piece.length; ) {
       if (this.#left === 0) {
         const taken = piece.subarray(at, at + HEAD - this.#had);
@@ -23,12 +24,15 @@ export class OutputFrames {
         if (this.#had < HEAD) return;
         this.#had = 0;
         this.#left = new DataView(this.#head.buffer).getUint32(4);
+        this.#isFirst = true;
         continue;
       }
       const bytes = piece.subarray(at, at + this.#left);
       this.#left -= bytes.length;
       at += bytes.length;
-      yield { stream: this.#head[0] === STDERR ? "stderr" : "stdout", bytes };
+      const isFirst = this.#isFirst;
+      this.#isFirst = false;
+      yield { stream: this.#head[0] === STDERR ? "stderr" : "stdout", bytes, isFirst };
     }
   }
 }

@@ -11,7 +11,8 @@ import { join } from "node:path";
 import { killGroup, within } from "../../../python/subprocess.ts";
 import { Failure, outOfSpace } from "../../failure.ts";
 import { newId } from "../../identifier.ts";
-import { type RunningProgram, startShellProcess } from "../../shells/shell-process.ts";
+import type { RunningProgram } from "../../processes/program.ts";
+import { startShellProcess } from "../../shells/shell-process.ts";
 import { ownProgram } from "../../thread/own-program.ts";
 import type { ContainerEngine, EngineContainer, NewContainer, NewExec } from "../container-engine.ts";
 import { MARK } from "../exec-mark.ts";
@@ -137,6 +138,8 @@ export function createHostEngine({ folder, env }: HostEngineOptions): ContainerE
     async describe() {
       return { kind: "host", version: release(), address: folder };
     },
+
+    serverUser: async () => `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
 
     async create(container, aborted) {
       const argv = [...container.entrypoint, ...container.arguments];

@@ -92,6 +92,8 @@ export function createKubernetesEngine(access: ClusterAccess, options: Kubernete
       return { kind: "kubernetes", version: gitVersion, address: `${access.server} (${access.name}, namespace ${namespace})` };
     },
 
+    serverUser: async () => "0",
+
     async create(container, signal) {
       const manifest = podOf(container, volumes, probeImage);
       if (container.isRestricted) await refuseWithoutGvisor(api, signal);

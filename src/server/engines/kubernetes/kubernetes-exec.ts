@@ -7,7 +7,7 @@
 import { isJsonObject } from "../../../domain/json-value.ts";
 import { Failure } from "../../failure.ts";
 import { newId } from "../../identifier.ts";
-import type { RunningProgram } from "../../shells/shell-process.ts";
+import type { RunningProgram } from "../../processes/program.ts";
 import type { NewExec } from "../container-engine.ts";
 import { KILL_MARKED, MARK } from "../exec-mark.ts";
 import { addressOf, authorization, type KubernetesApi, tlsOf, wordsIn } from "./kubernetes-api.ts";

@@ -1,6 +1,6 @@
 /**
  * `GET /v1/shells` and `GET /v1/sandboxes/exec`: the WebSockets of shells, and of commands in
- * sandboxes. Who opens one is known by token and ticket before the connection is upgraded; the
+ * containers. Who opens one is known by token and ticket before the connection is upgraded; the
  * program ends with the credentials that it was opened with.
  */
 
@@ -18,10 +18,10 @@ import {
 } from "../../../domain/shell-frames.ts";
 import { authorize } from "../../access/authorize.ts";
 import type { Caller } from "../../access/tokens.ts";
-import type { Sandboxes } from "../../containers/sandboxes.ts";
+import type { Execs } from "../../containers/execs.ts";
 import { Failure } from "../../failure.ts";
 import type { Log } from "../../log.ts";
-import type { RunningProgram } from "../../shells/shell-process.ts";
+import type { RunningProgram } from "../../processes/program.ts";
 import type { Shell } from "../../shells/shells.ts";
 import type { Connection } from "../connection.ts";
 import type { Platform } from "../platform.ts";
@@ -44,9 +44,9 @@ export function openShell(platform: Platform, request: Request, connection: Conn
   return open(platform, request, connection, { permission: Permission.SHELL, command: "svc shell", tickets: platform.shells });
 }
 
-/** Answers a request for the WebSocket of a command in a sandbox. */
+/** Answers a request for the WebSocket of a command in a sandbox or another container. */
 export function openExec(platform: Platform, request: Request, connection: Connection): Promise<Response> {
-  const tickets = async (): Promise<Pick<Sandboxes, "redeem">> => (await platform.containers()).sandboxes;
+  const tickets = async (): Promise<Pick<Execs, "redeem">> => (await platform.containers()).execs;
   return open(platform, request, connection, { permission: Permission.CONTAINERS_WRITE, command: "svc sandbox exec", tickets });
 }
 

@@ -10,6 +10,7 @@ import type { Platform } from "../platform.ts";
 import { checkCluster } from "./cluster.ts";
 
 const PATH = "/v1/shells";
+const EXEC_PATH = "/v1/sandboxes/exec";
 
 /** Adds the service to a router. */
 export function register(router: ConnectRouter, platform: Platform): void {
@@ -23,8 +24,9 @@ export function register(router: ConnectRouter, platform: Platform): void {
         caller,
         await visibleEnvironments(platform.environments, caller),
       );
-      const { deploymentId, expiresAt, ticket, withoutSecrets } = opened;
-      return create(OpenShellResponseSchema, { path: PATH, ticket, expiresAt: msToTimestamp(expiresAt), deploymentId, withoutSecrets });
+      const { deploymentId, expiresAt, isExec, ticket, withoutSecrets } = opened;
+      const path = isExec ? EXEC_PATH : PATH;
+      return create(OpenShellResponseSchema, { path, ticket, expiresAt: msToTimestamp(expiresAt), deploymentId, withoutSecrets });
     },
   });
 }
