@@ -4,14 +4,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Sandbox } from "../harness/sandbox.ts";
 import { encodeBodies, send as sendAlone } from "./client.ts";
-import { type Line, median, milliseconds } from "./figures.ts";
+import { type Line, milliseconds } from "./figures.ts";
 import { STORED_FEATURES } from "./generate-project.ts";
 import { type Load, send } from "./load.ts";
 import { onOneCpu } from "./one-cpu.ts";
 
 /** Few requests in many pairs: what disturbs the machine then disturbs both of a pair. */
 const REQUESTS = 500;
-const PAIRS = 20;
+const PAIRS = 30;
 /** Time in which threads end what the requests left them: more than a record waits for others. */
 const SETTLE_MS = 300;
 const STORED = STORED_FEATURES.map((name) => `profile.${name}`);
@@ -33,8 +33,8 @@ type Place = Pick<Load, "host" | "port"> & { readonly authorization: string };
 /**
  * Queries of a server that records, against those of one in the same process that does not, one at
  * a time: client and main thread on one CPU, the threads that keep the records on the others. What
- * the servers do without queries is taken off. Ratios are medians of those of pairs, measured one
- * right after the other; beside each are those that a quarter of the pairs is below, and above.
+ * the servers do without queries is taken off. Figures are those that a quarter of the pairs is
+ * below: others on the machine only ever add to one. Beside a ratio is that of the medians.
  */
 export async function measureRecording(_: Sandbox, rounds: number): Promise<readonly Line[]> {
   const servers = Bun.spawn([process.execPath, join(import.meta.dir, "recording-servers.ts")], { stdin: "pipe", stdout: "pipe" });
@@ -88,21 +88,26 @@ async function measureLoad(pid: number, load: Load, idle: Threads): Promise<Meas
 
 function linesOf(name: string, [off = [], on = []]: readonly (readonly Measured[])[]): readonly Line[] {
   return Object.entries(FIGURES).flatMap(([words, figure]) => {
-    const of = (measured: readonly Measured[]): number[] => measured.map((one) => one[figure]);
-    const ratios = of(on)
-      .map((one, pair) => one / (of(off)[pair] ?? Number.NaN))
-      .sort((a, b) => a - b);
-    const [low, high] = [0.25, 0.75].map((share) => (ratios[Math.floor(ratios.length * share)] ?? Number.NaN).toFixed(2));
+    const at = (measured: readonly Measured[], share: number): number =>
+      quantile(
+        measured.map((one) => one[figure]),
+        share,
+      );
+    const middle = (at(on, 0.5) / at(off, 0.5)).toFixed(2);
     return [
-      { what: `${name}, recording off, ${words}`, value: milliseconds(median(of(off))) },
+      { what: `${name}, recording off, ${words}`, value: milliseconds(at(off, 0.25)) },
       {
         what: `${name}, recording on, ${words}`,
-        value: milliseconds(median(of(on))),
-        ratio: median(ratios),
-        anchor: `of off (${low} to ${high})`,
+        value: milliseconds(at(on, 0.25)),
+        ratio: at(on, 0.25) / at(off, 0.25),
+        anchor: `of off (medians ${middle}x)`,
       },
     ];
   });
+}
+
+function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
 }
 
 /** Processor time of a process's main thread and of all that it has, in milliseconds. */
