@@ -282,6 +282,12 @@ def «level»(above: Emp.boss.level = -1) -> Emp.level: ...
     env: { PATH: "/nonexistent" },
   },
   {
+    rule: "E209",
+    says: "the resolver 'features.f' runs in resource group 'big', and the environment has no resource group 'big': it has default",
+    files: after(USER, '\n\n@online(resource_group="big")\ndef «f»(id: User.id) -> User.name: ...\n'),
+    remote: true,
+  },
+  {
     rule: "E192",
     says: "'features.f' has no owner, which this project asks of every resolver: write owner= in its decorator",
     files: resolver("def «f»(id: User.id) -> User.name: ..."),

@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 Refusal = Callable[[FeatureReference], Optional[Said]]
 
 
+class Findings(NamedTuple):
+    """What is said of a list of features."""
+
+    nothing: Callable[..., Said]
+    no_feature: Callable[..., Said]
+    relation: Callable[..., Said]
+    twice: Callable[..., Said]
+
+
+UNIQUE = Findings(rules.BadUniqueOn.nothing, rules.BadUniqueOn.no_feature, rules.BadUniqueOn.relation, rules.BadUniqueOn.twice)
+PARTITIONED = Findings(
+    rules.BadPartitionedBy.nothing, rules.BadPartitionedBy.no_feature, rules.BadPartitionedBy.relation, rules.BadPartitionedBy.twice
+)
+
+
 class RowPromises(NamedTuple):
     """Both lists, as FQNs; empty = nothing is promised or asked."""
 
@@ -52,12 +67,12 @@ def read_promises(reader: SignatureReader) -> RowPromises:
         if not reader.shape:
             reader.problem(rules.BadUniqueOn.of_values(resolver=name), "option", "unique_on")
         else:
-            unique_on = _features(reader, "unique_on", options.unique_on, rules.BadUniqueOn, written, unique)
+            unique_on = _features(reader, "unique_on", options.unique_on, UNIQUE, written, unique)
     if options.partitioned_by is not None:
         if not _columns(reader):
             reader.problem(rules.BadPartitionedBy.of_values(resolver=name), "option", "partitioned_by")
         else:
-            partitioned_by = _features(reader, "partitioned_by", options.partitioned_by, rules.BadPartitionedBy, written, partition)
+            partitioned_by = _features(reader, "partitioned_by", options.partitioned_by, PARTITIONED, written, partition)
     return RowPromises(unique_on, partitioned_by)
 
 
@@ -72,17 +87,17 @@ def _written(reader: SignatureReader) -> str:
     return repr(first)
 
 
-def _features(reader: SignatureReader, option: str, given: Any, rule: Any, example: str, refuse: Refusal) -> tuple[str, ...]:
+def _features(reader: SignatureReader, option: str, given: Any, findings: Findings, example: str, refuse: Refusal) -> tuple[str, ...]:
     """The FQNs of a list of features; a feature that cannot stand there is a problem."""
     items: Sequence[Any] = list(given) if isinstance(given, (list, tuple)) else [given]
     if not items:
-        reader.problem(rule.nothing(option=option, example=example), "option", option)
+        reader.problem(findings.nothing(option=option, example=example), "option", option)
     found: list[str] = []
     for item in items:
         said, token = None, ""
         if not isinstance(item, FeatureReference):
             value = describe(item) if isinstance(item, (str, int, float, bool, dict, set)) else shown(item)
-            said = rule.no_feature(option=option, value=value, example=example)
+            said = findings.no_feature(option=option, value=value, example=example)
         else:
             token = repr(item)
             try:
@@ -94,9 +109,9 @@ def _features(reader: SignatureReader, option: str, given: Any, rule: Any, examp
                 reader.problem(error.said, "option", option, token=token)
                 continue
             if kind.target is not None:
-                said = rule.relation(feature=token)
+                said = findings.relation(feature=token)
             elif path_of(item) in found:
-                said = rule.twice(feature=token)
+                said = findings.twice(feature=token)
             else:
                 said = refuse(item)
             if said is None:
