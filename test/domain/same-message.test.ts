@@ -55,9 +55,9 @@ function withoutSpans<T>(part: T): T {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutSpans(member)])) as T;
 }
 
-test.each([FeatureSchema, ResolverSchema])(
-  "messages are equal only if their encoded content is, spans aside: %p",
-  (schema: DescMessage) => {
+test.each([FeatureSchema, ResolverSchema].map((schema): [string, DescMessage] => [schema.name, schema]))(
+  "messages are equal only if their encoded content is, spans aside: %s",
+  (_name, schema) => {
     const same = sameBut(schema, SpanSchema);
     const told = { equal: 0, other: 0 };
     fc.assert(
