@@ -75,7 +75,7 @@ export const PLANNER_OPTIONS = {
   },
   max_batch_rows: {
     values: `1 to ${MAX_BATCH_ROWS}`,
-    meaning: "most rows in one call of Python; tables, or their partitions, stay whole",
+    meaning: "most rows of a call; tables and partitions stay whole",
     read: (text) => {
       const rows = /^\d{1,9}$/.test(text.trim()) ? Number(text) : 0;
       return rows >= 1 && rows <= MAX_BATCH_ROWS ? { maxBatchRows: rows } : undefined;
