@@ -77,7 +77,8 @@ function unappliedSpecs(specs: JsonObject): string {
     const { resource_group_name: _, ...group } = resourceGroup(specs, name) ?? {};
     return APPLIED_SERVICES.reduce(withoutService, group);
   };
-  return JSON.stringify(groupNames(specs).map(unapplied));
+  const rests = groupNames(specs).map((name) => [name, unapplied(name)] as const);
+  return JSON.stringify(rests.filter(([, rest]) => Object.keys(rest).length > 0));
 }
 
 /** `Updated environment '<name>'`. */
