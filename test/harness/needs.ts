@@ -8,7 +8,19 @@
 export const ABSENT = "Skipped for want of: ";
 
 /** What no Debian package has, or not in the version wanted, and so is never required. */
-const NOT_IN_DEBIAN = ["pwsh", "otelcol", "actionlint", "grpcurl", "h2spec", "onnxruntime", "chdb", "Go 1.22", "arrow-go", "kubernetes"];
+const NOT_IN_DEBIAN = [
+  "pwsh",
+  "otelcol",
+  "actionlint",
+  "grpcurl",
+  "h2spec",
+  "onnxruntime",
+  "chdb",
+  "Go 1.22",
+  "arrow-go",
+  "docker",
+  "kubernetes",
+];
 
 const said = new Set<string>();
 

@@ -447,8 +447,8 @@ export class Http2Connection implements StreamOwner {
       case Kind.GOAWAY:
         if (stream !== 0) throw wrong("GOAWAY is of a stream.");
         if (payload.length < 8) throw wrongSize("GOAWAY");
-        // It is about streams that this side would open, and opens none. The client ends the connection:
-        // who ended it first would answer what is still on its way with a reset.
+        // It is about streams that this side opens, which are none. The client ends the
+        // connection: what is still on its way would be answered with a reset.
         break;
       default:
     }

@@ -15,7 +15,7 @@ import {
 import { createHostEngine } from "../../../src/server/engines/host/host-engine.ts";
 import { PROBE_VARIABLE } from "../../../src/server/engines/kubernetes/network-trial.ts";
 import { KUBERNETES_REFUSALS, kubernetesUnderTest, lacksKubernetes } from "../../harness/kubernetes.ts";
-import { lacksProgram } from "../../harness/needs.ts";
+import { lacks, lacksProgram } from "../../harness/needs.ts";
 import { BUSYBOX, lacksPodman, startPodman } from "../../harness/podman.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { engineConformance } from "./engine.conformance.ts";
@@ -38,6 +38,23 @@ if (!lacksPodman())
         folder[Symbol.dispose]();
         await podman[Symbol.asyncDispose]();
       },
+    };
+  });
+
+/** Socket of a Docker that has the image `BUSYBOX`, as `test/harness/podman.ts` builds it. */
+const DOCKER = process.env.SVC_TEST_DOCKER;
+if (!lacks("docker", DOCKER !== undefined))
+  engineConformance("Docker's API, of Docker", async () => {
+    const folder = new TempFolder();
+    const listed = async () => (await (await fetch("http://engine/containers/json?all=1", { unix: DOCKER })).json()) as { Id: string }[];
+    return {
+      engine: createDockerEngine(DOCKER ?? ""),
+      ...{ image: BUSYBOX, missing: { image: "localhost/none:none", words: "There is no image 'localhost/none:none'" } },
+      containers: async () => (await listed()).map(({ Id }) => Id),
+      ...{ splitsOutput: true, hosts: /^127\.0\.0\.1$/, folder: folder.path },
+      network: { script: "ip -o link | wc -l", without: "1" },
+      builds: () => [],
+      close: async () => folder[Symbol.dispose](),
     };
   });
 if (!lacksKubernetes()) engineConformance("Kubernetes", kubernetesUnderTest, KUBERNETES_REFUSALS);

@@ -13,6 +13,12 @@ import { OutputFrames } from "./output-frames.ts";
 const LOOKS = 100;
 const LOOK_MS = 20;
 const KILLED = 137;
+/** Exit codes of a program that is not there, and of one that Docker cannot start for any reason. */
+const NOT_FOUND = 127;
+const NOT_STARTED = 126;
+/** What Docker's runtime writes in the place of a program that is not there. */
+const NOT_THERE = /^OCI runtime exec failed: .*(?:executable file not found|no such file or directory)/;
+const LONGEST_REASON = 1_000;
 
 /** Starts a command. Rejects with Failure. @param container its path in the API */
 export async function startExec(api: DockerApi, container: string, exec: NewExec): Promise<RunningProgram> {
@@ -40,14 +46,19 @@ export async function startExec(api: DockerApi, container: string, exec: NewExec
   const { early, socket } = await api.upgrade(`${path}/start`, { Detach: false, Tty: terminal !== undefined, ...sizeOf(terminal) });
   if (terminal) await resize(terminal).catch(() => undefined);
   const frames = new OutputFrames();
+  let beginning = "";
   const show = async (bytes: Uint8Array): Promise<void> => {
+    if (beginning.length < LONGEST_REASON) beginning += Buffer.from(bytes).toString("latin1", 0, LONGEST_REASON);
     if (terminal) await onOutput("stdout", bytes);
     else for (const part of frames.read(bytes)) await onOutput(part.stream, part.bytes);
   };
   const output = read(socket, early, show);
 
   return {
-    ended: output.then(() => exitCode(api, path)),
+    ended: output.then(async () => {
+      const code = await exitCode(api, path);
+      return code === NOT_STARTED && NOT_THERE.test(beginning.slice(beginning.indexOf("OCI"))) ? NOT_FOUND : code;
+    }),
     write(bytes) {
       if (socket.writable) socket.write(bytes, () => onTaken(bytes.length));
       else onTaken(bytes.length);
