@@ -13,10 +13,10 @@ import { OutputFrames } from "./output-frames.ts";
 const LOOKS = 100;
 const LOOK_MS = 20;
 const KILLED = 137;
-/** Exit codes of a program that is not there, and of one that Docker cannot start for any reason. */
+/** Exit codes of a program that is not there, and of one that Docker cannot start. */
 const NOT_FOUND = 127;
 const NOT_STARTED = 126;
-/** What Docker's runtime writes in the place of a program that is not there. */
+/** What Docker writes in the place of a program that is not there. */
 const NOT_THERE = /^OCI runtime exec failed: .*(?:executable file not found|no such file or directory)/;
 const LONGEST_REASON = 1_000;
 
