@@ -3,7 +3,7 @@ import { defineCommand } from "../cli/command.ts";
 import { bool, path } from "../cli/flag.ts";
 import type { Context } from "../context/context.ts";
 import { analyzedFiles } from "../domain/source-file.ts";
-import { createWakeup } from "../domain/wakeup.ts";
+import { turns } from "../domain/wakeup.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { textView } from "../output/view.ts";
 import type { Project } from "../project/project.ts";
@@ -91,25 +91,22 @@ async function writeStubs(context: Context, root: string | undefined, force: boo
 async function* whileWatched(context: Context, root: string | undefined, force: boolean): AsyncIterable<Written> {
   const { machine, progress, signal } = context;
   const project = await openProject(context, root);
-  const changes = createWakeup(signal);
-  const ended = new AbortController();
-  machine.watch(project.root, (paths) => paths.some((file) => /\.py$|svc\.ya?ml$|ignore$/.test(file)) && changes.wake(), {
-    signal: AbortSignal.any([signal, ended.signal]),
-    debounceMs: 100,
-  });
-  try {
-    for (let first = true; ; first = false) {
-      try {
-        const written = await writeStubs(context, project.root, force);
-        if (first || written.written.length + written.removed.length > 0) yield written;
-        if (first) progress.note(`Watching ${project.root} for changes; Ctrl-C stops.`);
-      } catch (error) {
-        if (first || !(error instanceof CliError) || signal.aborted) throw error;
-        progress.warn(error.message);
-      }
-      await changes.next();
+  const changes = turns(signal, (wake, until) =>
+    machine.watch(project.root, (paths) => paths.some((file) => /\.py$|svc\.ya?ml$|ignore$/.test(file)) && wake(), {
+      signal: until,
+      debounceMs: 100,
+    }),
+  );
+  let isFirst = true;
+  for await (const _ of changes) {
+    try {
+      const written = await writeStubs(context, project.root, force);
+      if (isFirst || written.written.length + written.removed.length > 0) yield written;
+      if (isFirst) progress.note(`Watching ${project.root} for changes; Ctrl-C stops.`);
+    } catch (error) {
+      if (isFirst || !(error instanceof CliError) || signal.aborted) throw error;
+      progress.warn(error.message);
     }
-  } finally {
-    ended.abort();
+    isFirst = false;
   }
 }

@@ -1,7 +1,7 @@
 /** Watch mode: a new deployment of a branch on every change of the project. */
 
 import type { Context } from "../context/context.ts";
-import { createWakeup } from "../domain/wakeup.ts";
+import { turns } from "../domain/wakeup.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { loadProject } from "../project/load.ts";
 import { type ApplyEvent, type DeployOptions, deploy } from "./deploy.ts";
@@ -15,30 +15,22 @@ const DEBOUNCE_MS = 100;
 export async function* deployOnChange(context: Context, options: DeployOptions): AsyncGenerator<ApplyEvent, void, undefined> {
   const { progress, signal } = context;
   const { root } = await context.project();
-  const changes = createWakeup(signal);
-  const ended = new AbortController();
-  context.machine.watch(root, () => changes.wake(), { signal: AbortSignal.any([signal, ended.signal]), debounceMs: DEBOUNCE_MS });
   let deployed = "";
   let current = options;
-  try {
-    for (;;) {
-      const project = await loadProject(root, context.surroundings).catch((error) => reportError(context, error));
-      const fingerprint = project ? (await project.bundle().catch(() => undefined))?.sha256 : undefined;
-      if (project && fingerprint !== deployed) {
-        deployed = fingerprint ?? "";
-        try {
-          yield* deploy({ ...context, project: async () => project }, { ...current, await: true });
-          current = { ...current, force: true };
-        } catch (error) {
-          if (!(error instanceof CliError) || error.code === "aborted" || error.exitCode === 4 || signal.aborted) throw error;
-          reportError(context, error);
-        }
-        progress.note(`Watching ${root} for changes; Ctrl-C stops.`);
-      }
-      await changes.next();
+  const changes = turns(signal, (wake, until) => context.machine.watch(root, wake, { signal: until, debounceMs: DEBOUNCE_MS }));
+  for await (const _ of changes) {
+    const project = await loadProject(root, context.surroundings).catch((error) => reportError(context, error));
+    const fingerprint = project ? (await project.bundle().catch(() => undefined))?.sha256 : undefined;
+    if (!project || fingerprint === deployed) continue;
+    deployed = fingerprint ?? "";
+    try {
+      yield* deploy({ ...context, project: async () => project }, { ...current, await: true });
+      current = { ...current, force: true };
+    } catch (error) {
+      if (!(error instanceof CliError) || error.code === "aborted" || error.exitCode === 4 || signal.aborted) throw error;
+      reportError(context, error);
     }
-  } finally {
-    ended.abort();
+    progress.note(`Watching ${root} for changes; Ctrl-C stops.`);
   }
 }
 

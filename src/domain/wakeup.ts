@@ -25,3 +25,22 @@ export function createWakeup(signal: AbortSignal): { wake(): void; next(): Promi
       }),
   };
 }
+
+/**
+ * Turns: the first at once, and another after each wake-up. Throws the signal's reason.
+ * @param watch begins to watch for what wakes, until its signal is aborted: when the turns are no
+ * longer taken, or the signal is
+ */
+export async function* turns(signal: AbortSignal, watch: (wake: () => void, until: AbortSignal) => void): AsyncGenerator<void, void, void> {
+  const { next, wake } = createWakeup(signal);
+  const ended = new AbortController();
+  watch(wake, AbortSignal.any([signal, ended.signal]));
+  try {
+    for (;;) {
+      yield;
+      await next();
+    }
+  } finally {
+    ended.abort();
+  }
+}

@@ -8,7 +8,7 @@ import { eventually } from "../harness/eventually.ts";
 import { BUSYBOX, lacksPodman, startPodman, type TestPodman } from "../harness/podman.ts";
 import { importPython, lacksPythonImage, PYTHON } from "../harness/python-image.ts";
 import { Sandbox } from "../harness/sandbox.ts";
-import { Terminal } from "../harness/terminal.ts";
+import { Terminal, workInShell } from "../harness/terminal.ts";
 
 const TEST_MS = 300_000;
 
@@ -139,14 +139,7 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("with an engine", () => {
       }
       const [first = ""] = names;
       const terminal = Terminal.start(sandbox, ["shell", "--pod", first], { columns: 91, rows: 33 });
-      terminal.press("stty size; sh -c 'echo begun-$((1+1)); exec sleep 600'\r");
-      await terminal.until("33 91");
-      await terminal.until("begun-2");
-      terminal.press("\u0003");
-      terminal.press("echo after-$((1+2))\r");
-      await terminal.until("after-3");
-      terminal.press("exit 5\r");
-      const { exitCode, before, after } = await terminal.ended();
+      const { exitCode, before, after } = await workInShell(terminal);
       expect([exitCode, after]).toEqual([5, before]);
       const none = await sandbox.svc(["shell", "--pod", `${first}x`]);
       expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining(`Did you mean '${first}'?`)]);
@@ -241,14 +234,7 @@ describe.skipIf(lacksPodman() || lacksPythonImage())("with an engine", () => {
       expect([through.exitCode, through.stdout === input]).toEqual([0, true]);
       expect((await sandbox.svc(["sandbox", "exec", "try", "--timeout", "1", "--", "sleep", "600"])).exitCode).toBe(124);
       const terminal = Terminal.start(sandbox, ["sandbox", "exec", "-it", "try", "--", "sh"], { columns: 91, rows: 33 });
-      terminal.press("stty size; sh -c 'echo begun-$((1+1)); exec sleep 600'\r");
-      await terminal.until("33 91");
-      await terminal.until("begun-2");
-      terminal.press("\u0003");
-      terminal.press("echo after-$((1+2))\r");
-      await terminal.until("after-3");
-      terminal.press("exit 5\r");
-      const { exitCode, before, after } = await terminal.ended();
+      const { exitCode, before, after } = await workInShell(terminal);
       expect([exitCode, after]).toEqual([5, before]);
       await sandbox.svc(["sandbox", "terminate", "--name", "try", "--yes"]);
       expect(podman.containers()).toEqual([]);

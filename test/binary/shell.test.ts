@@ -9,7 +9,7 @@ import { eventually } from "../harness/eventually.ts";
 import { Multiplexer } from "../harness/multiplexer.ts";
 import { lacksProgram } from "../harness/needs.ts";
 import { Sandbox } from "../harness/sandbox.ts";
-import { Terminal } from "../harness/terminal.ts";
+import { Terminal, workInShell } from "../harness/terminal.ts";
 
 const NO_TMUX = lacksProgram("tmux");
 
@@ -95,14 +95,7 @@ describe("in pipes", () => {
 describe("on a terminal", () => {
   test("keys are the shell's, Ctrl-C too, and the exit code is", async () => {
     const terminal = Terminal.start(sandbox, ["shell", "--pod", pod], { columns: 91, rows: 33 });
-    terminal.press("stty size; sh -c 'echo begun-$((1+1)); exec sleep 600'\r");
-    await terminal.until("33 91");
-    await terminal.until("begun-2");
-    terminal.press("\u0003");
-    terminal.press("echo after-$((1+2))\r");
-    await terminal.until("after-3");
-    terminal.press("exit 5\r");
-    const { exitCode, before, after } = await terminal.ended();
+    const { exitCode, before, after } = await workInShell(terminal);
     expect([exitCode, after]).toEqual([5, before]);
   }, 300_000);
 

@@ -7,8 +7,11 @@
 /** Prefix of the line that names an absent program or right. */
 export const ABSENT = "Skipped for want of: ";
 
-/** What no Debian package has, or not in the version wanted, and so is never required. */
-const NOT_IN_DEBIAN = [
+/**
+ * What no Debian package has, or not in the version wanted, or a run is given where there is one,
+ * and so is never required.
+ */
+const NEVER_REQUIRED = [
   "pwsh",
   "otelcol",
   "actionlint",
@@ -42,7 +45,7 @@ export function programPath(name: string): string | undefined {
  * `isThere`.
  */
 export function lacks(name: string, isThere: boolean): boolean {
-  if (!isThere && process.env.SVC_TEST_REQUIRE_ALL === "1" && !NOT_IN_DEBIAN.includes(name))
+  if (!isThere && process.env.SVC_TEST_REQUIRE_ALL === "1" && !NEVER_REQUIRED.includes(name))
     throw new Error(`${name} is not installed, and SVC_TEST_REQUIRE_ALL=1 lets no test be skipped for that`);
   return lacksRight(name, isThere);
 }

@@ -102,3 +102,18 @@ export class Terminal {
     }
   }
 }
+
+/**
+ * Works in a shell on a terminal of 91 columns and 33 rows: looks at that size, ends what runs
+ * there by Ctrl-C, goes on, and exits with code 5. Rejects when one of them does not come.
+ */
+export async function workInShell(terminal: Terminal): Promise<Ended> {
+  terminal.press("stty size; sh -c 'echo begun-$((1+1)); exec sleep 600'\r");
+  await terminal.until("33 91");
+  await terminal.until("begun-2");
+  terminal.press("\u0003");
+  terminal.press("echo after-$((1+2))\r");
+  await terminal.until("after-3");
+  terminal.press("exit 5\r");
+  return terminal.ended();
+}

@@ -366,6 +366,14 @@ export const BAD_CONDITION = rule(
   },
 );
 
+/** What is said of a list of features, whatever it is for. */
+const OF_LIST = {
+  noFeature: message("{option} holds {value}: write features, such as {option}=[{example}]", "no feature"),
+  nothing: message("{option} is empty: write features, such as {option}=[{example}]", "no feature"),
+  relation: message("{feature} is a relation: name a feature that holds a value", "a relation"),
+  twice: message("{feature} stands twice", "listed twice"),
+};
+
 export const BAD_UNIQUE_ON = rule(
   {
     code: 197,
@@ -380,8 +388,7 @@ export const BAD_UNIQUE_ON = rule(
     example: { broken: sqlFile("-- unique_on: [total]\n"), mended: sqlFile("-- unique_on: [email]\n") },
   },
   {
-    noFeature: message("{option} holds {value}: write features, such as {option}=[{example}]", "no feature"),
-    nothing: message("{option} is empty: write features, such as {option}=[{example}]", "no feature"),
+    ...OF_LIST,
     notReturned: message("{feature} is no output of {resolver}, so its rows cannot be told apart by it", "not an output"),
     ofValues: message(
       "unique_on compares the rows of a result, and {resolver} gives values of one row: return DataFrame[...], or take unique_on out",
@@ -391,8 +398,6 @@ export const BAD_UNIQUE_ON = rule(
       "`unique_on` compares the rows of a result, and with `count: {count}` there is one at most: take one of them out",
       "one row",
     ),
-    relation: message("{feature} is a relation: name a feature that holds a value", "a relation"),
-    twice: message("{feature} stands twice", "listed twice"),
     unknownColumn: message("`unique_on` names '{column}', which the query does not return; {near}", "not an output"),
   },
 );
@@ -411,8 +416,7 @@ export const BAD_PARTITIONED_BY = rule(
     example: { broken: sqlFile("-- partitioned_by: [email]\n"), mended: sqlFile("-- tags: [crm]\n") },
   },
   {
-    noFeature: message("{option} holds {value}: write features, such as {option}=[{example}]", "no feature"),
-    nothing: message("{option} is empty: write features, such as {option}=[{example}]", "no feature"),
+    ...OF_LIST,
     notGiven: message("{feature} is no column of the DataFrame that {resolver} takes: add it to the columns", "not a column"),
     ofOtherRow: message("{feature} belongs to a row that a relation leads to: rows are divided by features of their own", "of another row"),
     ofStatement: message(
@@ -423,8 +427,6 @@ export const BAD_PARTITIONED_BY = rule(
       "partitioned_by divides a DataFrame, and {resolver} takes none: take DataFrame[...], or take partitioned_by out",
       "no DataFrame",
     ),
-    relation: message("{feature} is a relation: name a feature that holds a value", "a relation"),
-    twice: message("{feature} stands twice", "listed twice"),
   },
 );
 

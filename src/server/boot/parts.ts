@@ -542,7 +542,8 @@ export async function openParts({
     const { createConfigurations } = await import("../environments/configuration.ts");
     return createConfigurations(collections);
   });
-  const specs: Specs = async (environmentId) => (await (await configurations()).get(environmentId)).config.specs_config;
+  const configOf = async (environmentId: string) => (await (await configurations()).get(environmentId)).config;
+  const specs: Specs = async (environmentId) => (await configOf(environmentId)).specs_config;
   const deployments = once(async () => {
     const { createDeployments } = await import("../deployments/deployments.ts");
     return createDeployments({
@@ -571,8 +572,10 @@ export async function openParts({
         const { untoldWebhooks } = await import("../monitors/untold-webhooks.ts");
         return graph.monitors.length === 0 ? [] : untoldWebhooks(graph, await (await webhooks()).list(environmentId));
       },
-      workerContainer: async (environmentId) => (await (await configurations()).get(environmentId)).config.worker_container,
-      specs,
+      async groups(environmentId) {
+        const { specs_config: own, worker_container: container } = await configOf(environmentId);
+        return { specs: own, container };
+      },
       async workerContainers() {
         const { createWorkerContainers } = await import("../images/worker-containers.ts");
         return createWorkerContainers(await images(), (await containers()).engine, { folder: imagesFolder, node: node() });
@@ -744,13 +747,12 @@ export async function openParts({
     const folder = directory.file(join("tmp", "evaluations"));
     await rm(folder, { recursive: true, force: true });
     const { datasets: known, revisions } = await datasets();
-    const kept = await configurations();
     return createEvaluations({
       metadata,
       deployments: await deployments(),
-      protection: kept.protection,
+      protection: (await configurations()).protection,
       async hasNetwork(environmentId) {
-        const { image, network } = (await kept.get(environmentId)).config.worker_container;
+        const { image, network } = (await configOf(environmentId)).worker_container;
         return image === "" || network;
       },
       ...{ datasets: known, revisions, tables },

@@ -23,7 +23,6 @@ import { analyzedFiles } from "../../domain/source-file.ts";
 import { ArchiveRefused } from "../../domain/tar/reader.ts";
 import { hasStrictCheck } from "../../domain/validations.ts";
 import { venvFindings } from "../../domain/venvs.ts";
-import type { WorkerContainer } from "../../domain/worker-container.ts";
 import { type PythonToolchain, ToolchainError } from "../../python/toolchain.ts";
 import { userCodeEnv } from "../../python/user-code-env.ts";
 import { Failure, outOfSpace } from "../failure.ts";
@@ -37,6 +36,7 @@ import type { MetricRecorder } from "../metrics/recorder.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { StartContained } from "../processes/program.ts";
 import { withoutWorkersBecause, withReplicas } from "../python/fixed-pools.ts";
+import { leastLimit } from "../python/launch.ts";
 import { createLazyPool } from "../python/lazy-pool.ts";
 import type { Place, PlacedWorkers } from "../python/placed-pool.ts";
 import { FUNCTION, type PythonPool } from "../python/pool.ts";
@@ -71,7 +71,7 @@ import type { StartedDeployment } from "./running.ts";
 import { checkStreamStatements, type StatementExaminer } from "./stream-statements.ts";
 import { recordedVenv } from "./venv-builds.ts";
 import type { WorkerContainers } from "./worker-containers.ts";
-import { groupsText, type Specs, usualWorkers, type WorkerGroup, workersOf } from "./worker-groups.ts";
+import { groupsText, usualWorkers, type WorkerGroup, workersOf } from "./worker-groups.ts";
 
 /** A deployment cannot be built or started, for a reason that its author can fix. */
 export class BuildFailed extends Error {
@@ -115,10 +115,9 @@ export interface BuilderOptions {
   /** Absolute folder of virtual environments and of the SDK. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The containers in which the code of an environment runs; without an image it does not. */
-  readonly workerContainer: (environmentId: string) => Promise<WorkerContainer>;
+  /** What an environment says of its resource groups, and of the containers of its code now. */
+  readonly groups: (environmentId: string) => Promise<EnvironmentGroups>;
   readonly workerContainers: () => Promise<WorkerContainers>;
-  readonly specs: Specs;
   /** As in `StartOptions`. */
   readonly workers?: number | undefined;
 }
@@ -228,13 +227,9 @@ export function createBuilder(options: BuilderOptions): Builder {
     return environment;
   };
 
-  const groupsOf = async (environmentId: string): Promise<EnvironmentGroups> => ({
-    specs: await options.specs(environmentId),
-    container: await options.workerContainer(environmentId),
-  });
   const givenNow = async (environmentId: string): Promise<Given> => ({
     ...(await secrets.variables(environmentId)),
-    groups: await groupsOf(environmentId),
+    groups: await options.groups(environmentId),
   });
 
   const unpack = async (deployment: DeploymentRecord): Promise<string> => {
@@ -354,8 +349,8 @@ export function createBuilder(options: BuilderOptions): Builder {
   ): Promise<ProjectRuntime & Pick<DeploymentRuntime, "startContained">> => {
     if (container.image === "") {
       const started = await startedHere(stated, source, { ...given, env: { ...given.env, ...ofGroup } }, note, signal);
-      const limits = [started.memoryLimitBytes, memoryLimitBytes].filter((limit) => limit !== undefined);
-      return limits.length === 0 ? started : { ...started, memoryLimitBytes: Math.min(...limits) };
+      const limit = leastLimit(started.memoryLimitBytes, memoryLimitBytes);
+      return limit === undefined ? started : { ...started, memoryLimitBytes: limit };
     }
     const { environmentId, id: deploymentId, name: venv } = stated;
     const requirements = await requirementsText(stated, source);
@@ -519,7 +514,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       });
       note("analyzing");
       const files = analyzedFiles(await listFiles(source));
-      const groups = await groupsOf(environment.id);
+      const groups = await options.groups(environment.id);
       const given = withoutSecrets ? undefined : { ...(await secrets.variables(environment.id)), groups };
       const begin = (of: Graph | Promise<Graph>): StartingWorkers | undefined =>
         given && starting(signal, (over, began) => startPool(deployment, environment, of, source, given, note, over, began));
@@ -664,7 +659,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       const note: Note = () => undefined;
       const root = await realpath(source);
       const stated = venv === "" ? ownVenv(deployment) : statedVenv(deployment, venv);
-      const container = await options.workerContainer(environment.id);
+      const { container } = await options.groups(environment.id);
       const started = { container, memoryLimitBytes: undefined, variables: {} };
       const runtime = await asBuildFailure(note, () => startedWith(stated, root, variables, started, note, signal));
       const names = { TARGET_ROOT: root, SVC_DEPLOYMENT_ID: deployment.id, SVC_ENVIRONMENT_NAME: environment.name };

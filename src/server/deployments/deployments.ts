@@ -573,8 +573,7 @@ export async function createDeployments(options: DeploymentsOptions): Promise<De
         tables: options.tables,
         isProtected: await options.protection.isProtected(environment.id),
       });
-      const groups = { specs: await options.specs(environment.id), container: await options.workerContainer(environment.id) };
-      diagnostics.push(...groupFindings(graph, groups, environment.name));
+      diagnostics.push(...groupFindings(graph, await options.groups(environment.id), environment.name));
       diagnostics.push(...((await options.advice?.(graph, environment.id)) ?? []));
       const live = scopes.get(environment.id, branch);
       const base = live ?? scopes.get(environment.id, "");

@@ -28,10 +28,11 @@ import type { Log } from "../log.ts";
 import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
 import { isLoopback } from "../wire/http/guard.ts";
 import { errorAnswer, SAFE_HEADERS } from "../wire/http/respond.ts";
-import { type AdmissionParts, type Admitted, admit } from "./admission.ts";
+import type { AdmissionParts, Admitted } from "./admission.ts";
+import { enter } from "./entry.ts";
 import { type GatewayMeter, type SeenRequest, seenRequest } from "./gateway-meter.ts";
 import type { Hops } from "./hops.ts";
-import { hopFields, requestFields, responseFields, type Sender } from "./passed-fields.ts";
+import { responseFields, type Sender } from "./passed-fields.ts";
 import { Refused } from "./refused.ts";
 import { type Lease, type Route, serverText } from "./route.ts";
 import { Watch } from "./watch.ts";
@@ -165,13 +166,8 @@ async function exchange(parts: GatewayParts, client: Pipe, sender: Sender, head:
   try {
     const host = valuesOf(head.fields, "host")[0] ?? "";
     const request = { method: head.method, target: head.target, host };
-    const hop = parts.hops.read(request, head.fields);
-    const from = hop?.sender ?? sender;
-    const admitted = await admit(parts, { host, target: head.target, fields: head.fields, sender: from, hop }, (route) => {
-      seen.route = route;
-    });
-    const { clientId, prefix, route } = admitted;
-    if (clientId !== undefined) seen.clientId = clientId;
+    const { admitted, fields, ...place } = await enter(parts, { request, fields: head.fields, sender }, seen);
+    const { prefix, route } = admitted;
     if (route.isGrpc) throw new Refused(426, `The ${route.what} speaks gRPC.`, "Call it with a client of gRPC, by HTTP/2.");
     if (head.target === prefix && REPEATABLE.has(head.method)) {
       seen.status = 308;
@@ -186,13 +182,8 @@ async function exchange(parts: GatewayParts, client: Pipe, sender: Sender, head:
     const isSocket = said.includes("upgrade") && listOf(head.fields, "upgrade").includes("websocket");
     if (isSocket && (framing.is !== "none" || head.method !== "GET"))
       throw new Malformed(400, "A request for a WebSocket is a GET without a body.");
-    const shared = { client, head, framing, goesOn, isSocket, left: left.signal, seen };
-    if (route.node !== undefined) {
-      const fields = hopFields(head.fields, host, parts.hops.field(request, { label: route.label, prefix, sender }, route.node));
-      return await pass(parts, { ...shared, admitted: { ...admitted, target: head.target, prefix: "" }, fields });
-    }
-    const fields = requestFields({ fields: head.fields, sender: from, host, prefix, isAuthenticated: route.isAuthenticated });
-    return await pass(parts, { ...shared, admitted, fields });
+    const passed = { client, head, framing, fields, goesOn, isSocket, left: left.signal, seen };
+    return await pass(parts, { ...passed, admitted: { ...admitted, ...place } });
   } catch (error) {
     const refused = refusalOf(parts, error);
     if (!refused || client.isClosed) return false;

@@ -12,10 +12,10 @@ import { ErrorCode } from "../http2/frames.ts";
 import { type Field, headerBlock } from "../http2/hpack.ts";
 import { type Http2Stream, StreamEnded } from "../http2/stream.ts";
 import type { LeaseEnd } from "../scaling-groups/replica-set.ts";
-import { admit } from "./admission.ts";
+import { enter } from "./entry.ts";
 import { type GatewayParts, leaseOf, MOST_TRIES, refusalOf, unreachable } from "./exchange.ts";
 import { type SeenRequest, seenRequest } from "./gateway-meter.ts";
-import { hopFields, requestFields, responseFields, type Sender } from "./passed-fields.ts";
+import { responseFields, type Sender } from "./passed-fields.ts";
 import { Refused } from "./refused.ts";
 import type { Lease } from "./route.ts";
 import { Watch } from "./watch.ts";
@@ -89,13 +89,8 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
   try {
     const host = of(":authority") || (valuesOf(fields, "host")[0] ?? "");
     const request = { method: of(":method"), target: of(":path"), host };
-    const hop = parts.hops.read(request, fields);
-    const from = hop?.sender ?? sender;
-    const admitted = await admit(parts, { host, target: request.target, fields, sender: from, hop }, (found) => {
-      seen.route = found;
-    });
-    const { clientId, prefix, route } = admitted;
-    if (clientId !== undefined) seen.clientId = clientId;
+    const { admitted, ...onward } = await enter(parts, { request, fields, sender }, seen);
+    const { route } = admitted;
     if (!route.isGrpc || !/^application\/grpc/i.test(of("content-type")))
       throw new Refused(505, `By HTTP/2 the gateway takes calls of gRPC to routes that speak it. The ${route.what} is asked by HTTP/1.1.`);
     let session: ClientHttp2Session | undefined;
@@ -111,14 +106,8 @@ export async function serveStream(parts: GatewayParts, sessions: Sessions, strea
         if (tries >= MOST_TRIES) throw error;
       }
     }
-    const isHop = route.node !== undefined;
-    seen.isCountedThere = isHop;
-    const passed =
-      route.node === undefined
-        ? requestFields({ fields, host, sender: from, prefix, isAuthenticated: route.isAuthenticated })
-        : hopFields(fields, host, parts.hops.field(request, { label: route.label, prefix, sender }, route.node));
-    const call = { method: request.method, target: isHop ? request.target : admitted.target, fields: passed };
-    await pass(parts, stream, session, call, left.signal, seen);
+    seen.isCountedThere = route.node !== undefined;
+    await pass(parts, stream, session, { method: request.method, target: onward.target, fields: onward.fields }, left.signal, seen);
     end = "answered";
   } catch (error) {
     if (error instanceof StreamEnded || stream.isClosed) return;

@@ -39,6 +39,12 @@ export interface StartedProcess {
   readonly use?: () => Promise<LaunchUse | undefined>;
 }
 
+/** The least of some limits of memory, in bytes; undefined = none of them limits. */
+export function leastLimit(...limits: readonly (number | undefined)[]): number | undefined {
+  const known = limits.filter((limit) => limit !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
 /**
  * What was started: the launcher, whose child runs the project's code. It ends with the child's
  * exit status.

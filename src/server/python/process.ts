@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Socket, UnixSocketListener } from "bun";
 import { within } from "../../python/subprocess.ts";
 import { FrameReader, FrameWriter, type Message } from "./frames.ts";
-import { type Launch, type LaunchEnd, type Launched, launchHere, type StartedProcess } from "./launch.ts";
+import { type Launch, type LaunchEnd, type Launched, launchHere, leastLimit, type StartedProcess } from "./launch.ts";
 import { OutputCapture } from "./output-capture.ts";
 import type { PlainLog } from "./pool.ts";
 import { type ProfileSamples, readProfile } from "./profile.ts";
@@ -126,8 +126,7 @@ export class PythonProcess {
   /** What is known of it since its start. */
   get started(): StartedProcess {
     const { memoryLimitBytes: ofContainer, pid, use } = this.launched;
-    const limits = [ofContainer, this.spec.memoryLimitBytes].filter((limit) => limit !== undefined);
-    return { pid, memoryLimitBytes: limits.length === 0 ? undefined : Math.min(...limits), ...(use && { use }) };
+    return { pid, memoryLimitBytes: leastLimit(ofContainer, this.spec.memoryLimitBytes), ...(use && { use }) };
   }
 
   /** Sends its process group a signal, unless it has ended. */

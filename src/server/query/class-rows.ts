@@ -18,7 +18,7 @@ import { checked, checkedColumn } from "./ops/rows-source.ts";
 import { runScan } from "./ops/scan-op.ts";
 import { sqlFilter } from "./ops/sql-filter.ts";
 import { boundStatement, exactColumnNames, placeValues } from "./ops/sql-statement.ts";
-import { repetition } from "./ops/unique-rows.ts";
+import { repetitionInRows } from "./ops/unique-rows.ts";
 import { gives } from "./plan/calls.ts";
 import { QueryContext } from "./query-context.ts";
 import { QueryRefused, refusal } from "./refusal.ts";
@@ -135,12 +135,7 @@ export function createClassRows(
     const read = [...new Set([...wanted, ...resolver.uniqueOn])];
     const { text, parameters } = await statement(span, read, contextOf(signal));
     const { rows, types } = await deployment.sources.get(sql.source).query(text, parameters, signal);
-    const placeOf = (feature: ScalarInfo) => read.indexOf(feature);
-    const repeated = repetition(resolver, {
-      rows: rows.length,
-      cellOf: (feature, row) => rows[row]?.[placeOf(feature)],
-      typeOf: (feature) => types?.[placeOf(feature)],
-    });
+    const repeated = repetitionInRows(resolver, { rows, types }, (feature) => read.indexOf(feature));
     if (repeated) throw repeated;
     const raw = {
       groups: [],

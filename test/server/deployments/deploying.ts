@@ -91,3 +91,14 @@ export function expectLive(deployment: Deployment): void {
   const findings = deployment.diagnostics.map(({ code, message, span }) => `[${code}] ${message} (${span?.file}:${span?.line})`);
   throw new Error(`the deployment is ${DeploymentStatus[deployment.status]}: ${deployment.error}\n${findings.join("\n")}`);
 }
+
+/** The value of a feature of a user, or the message of its error. */
+export async function featureValue(server: TestServer, output: string, id = 1): Promise<unknown> {
+  const response = await fetch(`${server.url}/v1/query/online`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${await server.token()}` },
+    body: JSON.stringify({ inputs: { "user.id": id }, outputs: [output] }),
+  });
+  const body = (await response.json()) as { data?: { value: unknown; error?: { message: string } }[] };
+  return body.data?.[0]?.error?.message ?? body.data?.[0]?.value;
+}

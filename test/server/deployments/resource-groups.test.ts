@@ -24,7 +24,7 @@ import { UsageService } from "../../../gen/svc/v1/usage_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
 import { seeded } from "../../harness/seed.ts";
-import { deploy, expectLive, graphBytes, type ProjectFiles } from "./deploying.ts";
+import { deploy, expectLive, featureValue, graphBytes, type ProjectFiles } from "./deploying.ts";
 import { tinyWheel } from "./tiny-wheel.ts";
 
 /** The environment of a venv is made, of seconds of CPU. */
@@ -183,16 +183,7 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/** The value of a feature of a row, or the message of its error. */
-const ask = async (output: string, id = 1): Promise<unknown> => {
-  const response = await fetch(`${server.url}/v1/query/online`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${await server.token()}` },
-    body: JSON.stringify({ inputs: { "user.id": id }, outputs: [output] }),
-  });
-  const body = (await response.json()) as { data?: { value: unknown; error?: { message: string } }[] };
-  return body.data?.[0]?.error?.message ?? body.data?.[0]?.value;
-};
+const ask = (output: string, id?: number): Promise<unknown> => featureValue(server, output, id);
 /** The process that answers, and what else it says of its place. */
 const placed = async (output: string, id?: number): Promise<readonly [pid: string, place: string]> => {
   const [pid = "", ...place] = String(await ask(output, id)).split(" ");

@@ -8,7 +8,7 @@ import { ImageBuildPhase, ImageBuildService } from "../../../gen/svc/v1/image_bu
 import { TaskService, TaskState } from "../../../gen/svc/v1/task_pb.ts";
 import { eventually } from "../../harness/eventually.ts";
 import { TempFolder, TestServer } from "../../harness/running-server.ts";
-import { deploy, expectLive, type ProjectFiles } from "./deploying.ts";
+import { deploy, expectLive, featureValue, type ProjectFiles } from "./deploying.ts";
 import { tinyWheel } from "./tiny-wheel.ts";
 
 /** An environment is made, of seconds of CPU. */
@@ -121,15 +121,7 @@ describe("venvs", () => {
     folder[Symbol.dispose]();
   });
 
-  const ask = async (output: string, id = 1): Promise<unknown> => {
-    const response = await fetch(`${server.url}/v1/query/online`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${await server.token()}` },
-      body: JSON.stringify({ inputs: { "user.id": id }, outputs: [output] }),
-    });
-    const body = (await response.json()) as { data?: { value: unknown; error?: { message: string } }[] };
-    return body.data?.[0]?.error?.message ?? body.data?.[0]?.value;
-  };
+  const ask = (output: string, id?: number): Promise<unknown> => featureValue(server, output, id);
 
   test("a resolver has the packages of its venv, others have not, and the workers are others", async () => {
     expect(await ask("user.answer")).toBe(43);

@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { tarEntry } from "../../../src/domain/tar/writer.ts";
 import type { ContainerEngine, EngineOutput, NewContainer, NewExec, NewImage } from "../../../src/server/engines/container-engine.ts";
-import { Failure } from "../../../src/server/failure.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { failureOf } from "../../harness/failure-of.ts";
 
 /** What a driver may be unable to keep. It refuses that, in words. */
 type Unkept = "no network" | "memory" | "volumes" | "images";
@@ -75,14 +75,6 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
       entrypoint: ["/bin/sh"],
       arguments: ["-c", script],
     });
-    const refusal = async (call: Promise<unknown>): Promise<Failure> => {
-      const error: unknown = await call.then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
-      if (error instanceof Failure) return error;
-      throw new Error(`no refusal: ${String(error)}`);
-    };
 
     test("says what it is", async () => {
       const { kind, version, address } = await engine.describe(signal);
@@ -154,7 +146,7 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
     ];
     test.each(refused.filter(([one]) => !keeps(one)))("what is not kept is refused, and leaves nothing: %s", async (one, more) => {
       const before = await under.containers();
-      const { kind, message, detail } = await refusal(engine.create(wanted({ ...shell("true"), ...more }), signal));
+      const { kind, message, detail } = await failureOf(engine.create(wanted({ ...shell("true"), ...more }), signal));
       expect([kind, message, detail.hint]).toEqual([
         "failed_precondition",
         expect.stringContaining(refusals[one] ?? ""),
@@ -296,10 +288,10 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
       async () => {
         const before = await under.containers();
         const { image, words } = under.missing;
-        const missing = await refusal(withContainer({ ...shell("true"), image }, () => Promise.resolve()));
+        const missing = await failureOf(withContainer({ ...shell("true"), image }, () => Promise.resolve()));
         expect([missing.kind, missing.message]).toEqual(["not_found", expect.stringContaining(words)]);
         const id = await engine.create(wanted({ entrypoint: ["/no/such/program"] }), signal);
-        const unstartable = await refusal(engine.start(id));
+        const unstartable = await failureOf(engine.start(id));
         expect([unstartable.kind, unstartable.message]).toEqual(["invalid_argument", expect.stringContaining("/no/such/program")]);
         await engine.remove(id);
         expect(await engine.inspect(id)).toBeUndefined();
@@ -315,8 +307,8 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
     if (!keeps("images"))
       test("making an image is refused in words", async () => {
         const words = { kind: "failed_precondition", message: expect.stringContaining(refusals.images ?? "") };
-        expect(await refusal(engine.fetchImage(under.image, signal))).toMatchObject(words);
-        expect(await refusal(engine.commit("none", "a:b", signal))).toMatchObject(words);
+        expect(await failureOf(engine.fetchImage(under.image, signal))).toMatchObject(words);
+        expect(await failureOf(engine.commit("none", "a:b", signal))).toMatchObject(words);
       });
     (keeps("images") ? describe : () => undefined)("an image", () => {
       const tag = (): string => `localhost/svc-test/built:${crypto.randomUUID()}`;
@@ -396,7 +388,7 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
         async () => {
           const name = tag();
           const said: string[] = [];
-          const failed = await refusal(
+          const failed = await failureOf(
             built(`FROM ${under.image}\nRUN echo before; echo the reason >&2; exit 3\n`, { tag: name, onLine: (line) => said.push(line) }),
           );
           expect([failed.kind, failed.message]).toEqual([
@@ -405,11 +397,11 @@ export function engineConformance(name: string, open: () => Promise<EngineUnderT
           ]);
           expect(said).toContain("before");
           expect(said).toContain("the reason");
-          const unknown = await refusal(built("FROM localhost/none:none\n", { tag: name }));
+          const unknown = await failureOf(built("FROM localhost/none:none\n", { tag: name }));
           expect(unknown.message).toContain("localhost");
-          expect((await refusal(built("FROM scratch\nNONSENSE\n", { tag: name }))).message).toContain("NONSENSE");
+          expect((await failureOf(built("FROM scratch\nNONSENSE\n", { tag: name }))).message).toContain("NONSENSE");
           expect(await engine.image(name)).toBeUndefined();
-          expect((await refusal(engine.fetchImage("localhost/none:none", signal))).kind).toBe("not_found");
+          expect((await failureOf(engine.fetchImage("localhost/none:none", signal))).kind).toBe("not_found");
         },
         TEST_MS,
       );

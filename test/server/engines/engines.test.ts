@@ -134,6 +134,57 @@ test.each([
   expect(await createDockerEngine(socket).serverUser(new AbortController().signal)).toBe(user);
 });
 
+async function* noFiles(): AsyncIterable<Uint8Array> {}
+
+test("lines of a build have no colours, which Docker gives to errors of a step", async () => {
+  using folder = new TempFolder();
+  const socket = join(folder.path, "engine.sock");
+  const events = [{ stream: "before\n" }, { stream: "\u001b[91mthe reason\n" }, { stream: "\u001b[0mRemoving a container\n" }];
+  const log = [...events, { stream: "\u001b[0m" }, { error: "code 3" }].map((event) => `${JSON.stringify(event)}\n`).join("");
+  await using _engine = Bun.serve({ unix: socket, fetch: () => new Response(log) });
+  const said: string[] = [];
+  const image = {
+    tag: "localhost/a:b",
+    labels: {},
+    dockerfile: "FROM scratch\n",
+    context: noFiles(),
+    onLine: (line: string) => said.push(line),
+  };
+  const failed = await createDockerEngine(socket)
+    .build(image, new AbortController().signal)
+    .catch((error: Error) => error.message);
+  expect([failed, said]).toEqual([expect.stringContaining("code 3"), ["before", "the reason", "Removing a container"]]);
+});
+
+test.each([
+  ["executable file not found in $PATH", 127],
+  ["permission denied", 126],
+])("a command that Docker's runtime does not start, because of '%s', ends with %d", async (reason, code) => {
+  using folder = new TempFolder();
+  const socket = join(folder.path, "engine.sock");
+  const said = `OCI runtime exec failed: exec failed: unable to start container process: exec: "x": ${reason}: unknown\r\n`;
+  const json = (value: object) => `HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n${JSON.stringify(value)}`;
+  using _engine = Bun.listen({
+    unix: socket,
+    socket: {
+      data(one, bytes) {
+        const [, path = ""] = /^\w+ (\S+) /.exec(bytes.toString()) ?? [];
+        if (path.includes("/start")) one.write("HTTP/1.1 101 UPGRADED\r\nconnection: Upgrade\r\nupgrade: tcp\r\n\r\n");
+        one.write(
+          path.includes("/start") ? frame(1, said) : json(path.endsWith("/json") ? { ExitCode: 126, Running: false } : { Id: "e1" }),
+        );
+        one.end();
+      },
+    },
+  });
+  const output: string[] = [];
+  const program = await createDockerEngine(socket).exec("c1", {
+    ...{ argv: ["x"], env: {}, workdir: "", terminal: undefined, onTaken: () => undefined },
+    onOutput: (_stream, bytes) => void output.push(Buffer.from(bytes).toString()),
+  });
+  expect([await program.ended, output.join("")]).toEqual([code, said]);
+});
+
 test("frames are read whatever the pieces they come in", () => {
   const frames = Buffer.concat([frame(1, "out"), frame(2, "error text"), frame(1, ""), frame(1, "more")]);
   for (let size = 1; size <= frames.length; size++) {

@@ -8,8 +8,8 @@ import { kubeconfigAccess } from "../../../src/server/engines/kubernetes/cluster
 import { createKubernetesEngine } from "../../../src/server/engines/kubernetes/kubernetes-engine.ts";
 import { POLICY } from "../../../src/server/engines/kubernetes/network-policy.ts";
 import { CONTROL, foundBy, HELD, probeCommand, TRIED } from "../../../src/server/engines/kubernetes/network-probe.ts";
-import { Failure } from "../../../src/server/failure.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { failureOf } from "../../harness/failure-of.ts";
 import { ended, FakeKubernetes, NAMESPACE, refusal, waiting } from "../../harness/fake-kubernetes.ts";
 import { lacksProgram } from "../../harness/needs.ts";
 import { TempFolder } from "../../harness/running-server.ts";
@@ -49,14 +49,6 @@ describe.skipIf(lacksProgram("openssl"))("a pod without a network", () => {
     await engine.start(id);
     return id;
   };
-  const refused = async (call: Promise<unknown>): Promise<Failure> => {
-    const error: unknown = await call.then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    if (error instanceof Failure) return error;
-    throw new Error(`no refusal: ${String(error)}`);
-  };
   /** Pods of trials that were made. */
   const trials = (): number => fake.calls.filter(({ method, path }) => method === "DELETE" && path.startsWith(`${PODS}/svc-probe-`)).length;
   const policy = (name: string, spec: object) =>
@@ -81,7 +73,7 @@ describe.skipIf(lacksProgram("openssl"))("a pod without a network", () => {
   test("is refused where the plugin keeps no policies, in words that say what was reached", async () => {
     fake.network.enforcement = "ignored";
     const engine = engineOf();
-    const { kind, message, detail } = await refused(engine.create(wanted(), signal));
+    const { kind, message, detail } = await failureOf(engine.create(wanted(), signal));
     expect([kind, message, detail.hint]).toEqual([
       "failed_precondition",
       expect.stringMatching(/does not keep network policies: .* reached the cluster's API at its service address and its name server\.$/),
@@ -89,14 +81,14 @@ describe.skipIf(lacksProgram("openssl"))("a pod without a network", () => {
     ]);
     expect(fake.names("pods")).toEqual([]);
     fake.network.enforcement = "kept";
-    await refused(engine.create(wanted(), signal));
+    await failureOf(engine.create(wanted(), signal));
     now = MINUTE;
     await begun(engine);
   });
 
   test("is refused where nobody reaches what is tried, since that tells nothing of the policy", async () => {
     fake.network.isUp = false;
-    const { kind, message } = await refused(engineOf().create(wanted(), signal));
+    const { kind, message } = await failureOf(engineOf().create(wanted(), signal));
     expect([kind, message]).toEqual(["failed_precondition", expect.stringContaining("a pod that may connect anywhere did not reach")]);
     expect(fake.names("pods")).toEqual([]);
   });
@@ -117,13 +109,13 @@ describe.skipIf(lacksProgram("openssl"))("a pod without a network", () => {
     fake.network.enforcement = "ignored";
     const id = await engine.create(wanted(), signal);
     expect((await engine.inspect(id))?.state).toBe("created");
-    const failed = await refused(engine.start(id));
+    const failed = await failureOf(engine.start(id));
     expect([failed.kind, failed.message]).toEqual([
       "failed_precondition",
       "The pod was not seen to have no network: the last that it reached was the cluster's API at its service address and its name server.",
     ]);
     await engine.remove(id);
-    expect((await refused(engine.create(wanted(), signal))).message).toContain("does not keep network policies");
+    expect((await failureOf(engine.create(wanted(), signal))).message).toContain("does not keep network policies");
   });
 
   test("has the policy tried again after ten minutes, and when the policy is another one", async () => {
@@ -150,7 +142,7 @@ describe.skipIf(lacksProgram("openssl"))("a pod without a network", () => {
     ["is about other pods", { podSelector: { matchLabels: { app: "x" } }, policyTypes: ["Ingress", "Egress"] }],
   ])("is refused where a policy of the name %s", async (_what, spec) => {
     policy(POLICY, spec);
-    const { kind, message, detail } = await refused(engineOf().create(wanted(), signal));
+    const { kind, message, detail } = await failureOf(engineOf().create(wanted(), signal));
     expect([kind, message, detail.hint]).toEqual([
       "failed_precondition",
       expect.stringContaining("is not as this server made it"),
@@ -174,30 +166,30 @@ describe.skipIf(lacksProgram("openssl"))("a pod without a network", () => {
     policy("open", { podSelector, ...OPEN });
     const engine = engineOf();
     if (!opens) return void (await begun(engine));
-    expect((await refused(engine.create(wanted(), signal))).message).toContain("The network policy 'open'");
+    expect((await failureOf(engine.create(wanted(), signal))).message).toContain("The network policy 'open'");
     fake.objects.delete("networkpolicies/open");
     await begun(engine);
   });
 
   test("is refused where the image of the trial is not there or lacks its tools, which is named", async () => {
     fake.missingImages.add("registry.example.com/tools:1");
-    const missing = await refused(engineOf("registry.example.com/tools:1").create(wanted(), signal));
+    const missing = await failureOf(engineOf("registry.example.com/tools:1").create(wanted(), signal));
     expect([missing.message, missing.detail.hint]).toEqual([
       "There is no image 'registry.example.com/tools:1', by which the network of sandboxes is tried, and it could not be fetched: pull access denied.",
       expect.stringContaining("SVC_KUBERNETES_PROBE_IMAGE"),
     ]);
     fake.network.hasTools = false;
-    expect((await refused(engineOf().create(wanted(), signal))).message).toContain("has no sh and nc as busybox has them");
+    expect((await failureOf(engineOf().create(wanted(), signal))).message).toContain("has no sh and nc as busybox has them");
     fake.network.hasTools = true;
     const engine = engineOf();
     await begun(engine);
     fake.missingImages.add("docker.io/library/busybox:1.36");
-    expect((await refused(begun(engine))).message).toContain("There is no image 'docker.io/library/busybox:1.36', by which");
+    expect((await failureOf(begun(engine))).message).toContain("There is no image 'docker.io/library/busybox:1.36', by which");
   });
 
   test("is refused in the words of the cluster where it may not look at policies", async () => {
     fake.answers = ({ path }) => (path === POLICIES ? refusal(403, "networkpolicies is forbidden") : undefined);
-    expect((await refused(engineOf().create(wanted(), signal))).message).toBe("Kubernetes refused: networkpolicies is forbidden.");
+    expect((await failureOf(engineOf().create(wanted(), signal))).message).toBe("Kubernetes refused: networkpolicies is forbidden.");
     expect(fake.names("pods")).toEqual([]);
   });
 
@@ -225,7 +217,7 @@ describe.skipIf(lacksProgram("openssl"))("a pod without a network", () => {
 
   test("whose image is not there is told apart from that of the trial", async () => {
     fake.begins = () => waiting("ErrImagePull", "no such image");
-    expect((await refused(begun(engineOf()))).message).toBe("There is no image 'img:1', and it could not be fetched: no such image.");
+    expect((await failureOf(begun(engineOf()))).message).toBe("There is no image 'img:1', and it could not be fetched: no such image.");
   });
 });
 

@@ -9,9 +9,9 @@ import { createKubernetesEngine } from "../../../src/server/engines/kubernetes/k
 import { exitCode } from "../../../src/server/engines/kubernetes/kubernetes-exec.ts";
 import { containerOf, type Pod, startFault } from "../../../src/server/engines/kubernetes/pod.ts";
 import { labelKey, labelValue, podName } from "../../../src/server/engines/kubernetes/pod-manifest.ts";
-import { Failure } from "../../../src/server/failure.ts";
 import { Authority } from "../../harness/authority.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { failureOf } from "../../harness/failure-of.ts";
 import { ended, FakeKubernetes, NAMESPACE, refusal, running, waiting } from "../../harness/fake-kubernetes.ts";
 import { lacksProgram } from "../../harness/needs.ts";
 import { TempFolder } from "../../harness/running-server.ts";
@@ -45,14 +45,6 @@ describe.skipIf(lacksProgram("openssl"))("Kubernetes, of which a fake is asked",
     ...{ hasNetwork: true, port: undefined, mounts: [], isRestricted: false },
     ...more,
   });
-  const refused = async (call: Promise<unknown>): Promise<Failure> => {
-    const error: unknown = await call.then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    if (error instanceof Failure) return error;
-    throw new Error(`no refusal: ${String(error)}`);
-  };
   const begun = async (engine: ContainerEngine, more: Partial<NewContainer> = {}): Promise<string> => {
     const id = await engine.create(wanted(more), signal);
     await engine.start(id);
@@ -110,7 +102,7 @@ users: [{name: u, user: ${user}}]
     test("that is not there is told, and a certificate without its key", async () => {
       expect(() => kubeconfigAccess(kubeconfigFiles({}, folder.path), {})).toThrow("There is no kubeconfig");
       const access = kubeconfigAccess([config(file(usual[0], usual[1], "{client-certificate-data: eA==}"))], {});
-      expect((await refused(access.credentials())).message).toContain("without its key");
+      expect((await failureOf(access.credentials())).message).toContain("without its key");
     });
   });
 
@@ -119,10 +111,10 @@ users: [{name: u, user: ${user}}]
       using other = new Authority();
       const ca = Buffer.from(readFileSync(other.certificate)).toString("base64");
       const engine = engineBy(fake.kubeconfig().replace(/certificate-authority-data: [^}]+}/, `certificate-authority-data: ${ca}}`));
-      const { kind, message } = await refused(engine.describe(signal));
+      const { kind, message } = await failureOf(engine.describe(signal));
       expect([kind, message]).toEqual(["unavailable", expect.stringMatching(/does not answer: .*certificate/i)]);
       const system = engineBy(fake.kubeconfig().replace(/, certificate-authority-data: [^}]+}/, "}"));
-      expect((await refused(system.describe(signal))).kind).toBe("unavailable");
+      expect((await failureOf(system.describe(signal))).kind).toBe("unavailable");
       expect(fake.calls).toEqual([]);
     });
 
@@ -135,7 +127,7 @@ users: [{name: u, user: ${user}}]
       expect((await engineBy(user(`, client-certificate-data: ${one}, client-key-data: ${two}`)).describe(signal)).version).toBe(
         "v1.34.0-fake",
       );
-      expect((await refused(engineBy(user("")).describe(signal))).kind).toBe("unavailable");
+      expect((await failureOf(engineBy(user("")).describe(signal))).kind).toBe("unavailable");
     });
 
     test("a token that was replaced is read again when the old one is refused", async () => {
@@ -152,7 +144,7 @@ users: [{name: u, user: ${user}}]
       expect((await engine.describe(signal)).kind).toBe("kubernetes");
       expect(fake.calls.map(({ authorization }) => authorization)).toEqual(["Bearer good", "Bearer good", "Bearer newer"]);
       fake.tokens.clear();
-      expect([(await refused(engine.describe(signal))).kind, fake.calls.length]).toEqual(["failed_precondition", 5]);
+      expect([(await failureOf(engine.describe(signal))).kind, fake.calls.length]).toEqual(["failed_precondition", 5]);
     });
 
     test("a token of the kubeconfig that was replaced there is read again", async () => {
@@ -180,7 +172,7 @@ cat ${folder.path}/answer || { echo "the secret is x" >&2; exit 3; }
       const user = `{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, args: [word], env: [{name: GIVEN, value: v}], provideClusterInfo: true}}`;
       const access = kubeconfigAccess([config(fake.kubeconfig(user))], { PATH: process.env.PATH });
       const engine = createKubernetesEngine(access);
-      const { message } = await refused(engine.describe(signal));
+      const { message } = await failureOf(engine.describe(signal));
       expect([message.includes("ended with code 3"), message.includes("secret")]).toEqual([true, false]);
       answer("good");
       await engine.describe(signal);
@@ -275,7 +267,7 @@ cat ${folder.path}/answer || { echo "the secret is x" >&2; exit 3; }
 
     test("a server that refuses is told to all who wait", async () => {
       const { over } = await waits();
-      const failed = refused(over);
+      const failed = failureOf(over);
       fake.answers = ({ path }) => (path === PODS ? refusal(403, "pods is forbidden") : undefined);
       fake.endWatches();
       expect(await failed).toMatchObject({ kind: "failed_precondition", message: "Kubernetes refused: pods is forbidden." });
@@ -336,30 +328,30 @@ cat ${folder.path}/answer || { echo "the secret is x" >&2; exit 3; }
     test("leaves nothing when its secret or its pod is refused", async () => {
       const engine = engineOf();
       fake.answers = ({ method, path }) => (method === "POST" && path.endsWith("/secrets") ? refusal(403, "exceeded quota") : undefined);
-      expect((await refused(engine.create(wanted({ env: { A: "b" } }), signal))).message).toContain("exceeded quota");
+      expect((await failureOf(engine.create(wanted({ env: { A: "b" } }), signal))).message).toContain("exceeded quota");
       expect([fake.names("pods"), fake.names("secrets")]).toEqual([[], []]);
       fake.answers = ({ method, path }) => (method === "POST" && path.endsWith("/pods") ? refusal(422, "is invalid") : undefined);
-      expect((await refused(engine.create(wanted({ env: { A: "b" } }), signal))).kind).toBe("invalid_argument");
+      expect((await failureOf(engine.create(wanted({ env: { A: "b" } }), signal))).kind).toBe("invalid_argument");
       expect([fake.names("pods"), fake.names("secrets")]).toEqual([[], []]);
     });
 
     test("of a name that is taken leaves the other one alone", async () => {
       const engine = engineOf();
       const id = await begun(engine, { env: { A: "b" } });
-      expect((await refused(engine.create(wanted({ env: { A: "c" } }), signal))).kind).toBe("already_exists");
+      expect((await failureOf(engine.create(wanted({ env: { A: "c" } }), signal))).kind).toBe("already_exists");
       expect([fake.names("pods"), fake.names("secrets")]).toEqual([[id], [id]]);
     });
 
     test("is refused in words, with nothing made, where its bounds could not be kept", async () => {
       const engine = engineOf();
-      const words = async (more: Partial<NewContainer>, by = engine) => (await refused(by.create(wanted(more), signal))).message;
+      const words = async (more: Partial<NewContainer>, by = engine) => (await failureOf(by.create(wanted(more), signal))).message;
       expect(await words({ mounts: [{ source: "/a", path: "/b" }] })).toContain("A volume is a folder of this server's machine");
       const elsewhere = engineOf({ volumes: { claim: "c", folder: "/srv/a" } });
       expect(await words({ mounts: [{ source: "/srv/ab/c", path: "/b" }] }, elsewhere)).toContain("are not in /srv/a");
       expect(await words({ isRestricted: true })).toContain("no container a kernel of its own");
       expect(await words({ isOnHost: true })).toContain("does not share the network");
       expect(await words({ user: "nobody" })).toContain("'nobody' is none");
-      expect((await refused(engine.fetchImage("i", signal))).message).toContain("builds no images");
+      expect((await failureOf(engine.fetchImage("i", signal))).message).toContain("builds no images");
       expect(fake.names("pods")).toEqual([]);
       fake.answers = ({ path }) => (path === "/apis/node.k8s.io/v1/runtimeclasses/gvisor" ? Response.json({}) : undefined);
       await engine.create(wanted({ isRestricted: true, user: "7:8" }), signal);
@@ -372,7 +364,7 @@ cat ${folder.path}/answer || { echo "the secret is x" >&2; exit 3; }
       const engine = engineOf();
       const starting = async (status: Record<string, unknown>) => {
         fake.begins = () => status;
-        const failure = await refused(begun(engine));
+        const failure = await failureOf(begun(engine));
         await engine.remove("one");
         return [failure.kind, failure.message];
       };
@@ -406,7 +398,7 @@ cat ${folder.path}/answer || { echo "the secret is x" >&2; exit 3; }
       fake.answers = () => (left-- > 0 ? refusal(429, "too many requests", { "retry-after": "0" }) : undefined);
       expect((await engineOf().describe(signal)).version).toBe("v1.34.0-fake");
       fake.answers = () => refusal(429, "too many requests");
-      expect((await refused(engineOf().describe(signal))).kind).toBe("unavailable");
+      expect((await failureOf(engineOf().describe(signal))).kind).toBe("unavailable");
     });
   });
 
@@ -497,7 +489,7 @@ cat ${folder.path}/answer || { echo "the secret is x" >&2; exit 3; }
       const engine = engineOf();
       const id = await begun(engine);
       fake.log = "2026-01-02T03:04:05Z one\n";
-      expect((await refused(read(engine, id))).message).toBe("The output was cut off.");
+      expect((await failureOf(read(engine, id))).message).toBe("The output was cut off.");
     });
   });
 
@@ -545,8 +537,8 @@ cat ${folder.path}/answer || { echo "the secret is x" >&2; exit 3; }
       const id = await begun(engine);
       fake.answers = ({ path }) => (path.endsWith("/exec") ? refusal(403, "pods/exec is forbidden") : undefined);
       const exec = { argv: ["x"], workdir: "", env: {}, terminal: undefined, onOutput: () => undefined, onTaken: () => undefined };
-      expect((await refused(engine.exec(id, exec))).message).toBe("Kubernetes refused: pods/exec is forbidden.");
-      expect((await refused(engine.exec("none", exec))).kind).toBe("not_found");
+      expect((await failureOf(engine.exec(id, exec))).message).toBe("Kubernetes refused: pods/exec is forbidden.");
+      expect((await failureOf(engine.exec("none", exec))).kind).toBe("not_found");
     });
 
     test.each([
@@ -630,7 +622,7 @@ cat ${folder.path}/answer || { echo "the secret is x" >&2; exit 3; }
         expect.arrayContaining(["Kubernetes API", "create pods", "create pods/exec"]),
       ]);
       fake.answers = ({ path }) => (path.includes("selfsubject") ? Response.json({ status: { allowed: false } }) : undefined);
-      expect((await refused(checks["create secrets"]?.() ?? Promise.resolve())).message).toBe(
+      expect((await failureOf(checks["create secrets"]?.() ?? Promise.resolve())).message).toBe(
         `this server's account may not create secrets in the namespace '${NAMESPACE}'`,
       );
     });

@@ -921,6 +921,8 @@ class BadUniqueOn:
     code = 197
     no_feature = Message(code, "{option} holds {value}: write features, such as {option}=[{example}]", "no feature")
     nothing = Message(code, "{option} is empty: write features, such as {option}=[{example}]", "no feature")
+    relation = Message(code, "{feature} is a relation: name a feature that holds a value", "a relation")
+    twice = Message(code, "{feature} stands twice", "listed twice")
     not_returned = Message(code, "{feature} is no output of {resolver}, so its rows cannot be told apart by it", "not an output")
     of_values = Message(
         code,
@@ -932,8 +934,6 @@ class BadUniqueOn:
         "`unique_on` compares the rows of a result, and with `count: {count}` there is one at most: take one of them out",
         "one row",
     )
-    relation = Message(code, "{feature} is a relation: name a feature that holds a value", "a relation")
-    twice = Message(code, "{feature} stands twice", "listed twice")
     unknown_column = Message(code, "`unique_on` names '{column}', which the query does not return; {near}", "not an output")
 
 
@@ -943,6 +943,8 @@ class BadPartitionedBy:
     code = 198
     no_feature = Message(code, "{option} holds {value}: write features, such as {option}=[{example}]", "no feature")
     nothing = Message(code, "{option} is empty: write features, such as {option}=[{example}]", "no feature")
+    relation = Message(code, "{feature} is a relation: name a feature that holds a value", "a relation")
+    twice = Message(code, "{feature} stands twice", "listed twice")
     not_given = Message(code, "{feature} is no column of the DataFrame that {resolver} takes: add it to the columns", "not a column")
     of_other_row = Message(
         code,
@@ -959,8 +961,6 @@ class BadPartitionedBy:
         "partitioned_by divides a DataFrame, and {resolver} takes none: take DataFrame[...], or take partitioned_by out",
         "no DataFrame",
     )
-    relation = Message(code, "{feature} is a relation: name a feature that holds a value", "a relation")
-    twice = Message(code, "{feature} stands twice", "listed twice")
 
 
 class UnreadableMessage:

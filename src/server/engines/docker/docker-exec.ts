@@ -17,7 +17,7 @@ const KILLED = 137;
 const NOT_FOUND = 127;
 const NOT_STARTED = 126;
 /** What Docker writes in the place of a program that is not there. */
-const NOT_THERE = /^OCI runtime exec failed: .*(?:executable file not found|no such file or directory)/;
+const NOT_THERE = /OCI runtime exec failed: .*(?:executable file not found|no such file or directory)/;
 const LONGEST_REASON = 1_000;
 
 /** Starts a command. Rejects with Failure. @param container its path in the API */
@@ -48,7 +48,7 @@ export async function startExec(api: DockerApi, container: string, exec: NewExec
   const frames = new OutputFrames();
   let beginning = "";
   const show = async (bytes: Uint8Array): Promise<void> => {
-    if (beginning.length < LONGEST_REASON) beginning += Buffer.from(bytes).toString("latin1", 0, LONGEST_REASON);
+    if (beginning.length < LONGEST_REASON) beginning += Buffer.from(bytes.subarray(0, LONGEST_REASON)).toString("latin1");
     if (terminal) await onOutput("stdout", bytes);
     else for (const part of frames.read(bytes)) await onOutput(part.stream, part.bytes);
   };
@@ -57,7 +57,7 @@ export async function startExec(api: DockerApi, container: string, exec: NewExec
   return {
     ended: output.then(async () => {
       const code = await exitCode(api, path);
-      return code === NOT_STARTED && NOT_THERE.test(beginning.slice(beginning.indexOf("OCI"))) ? NOT_FOUND : code;
+      return code === NOT_STARTED && NOT_THERE.test(beginning) ? NOT_FOUND : code;
     }),
     write(bytes) {
       if (socket.writable) socket.write(bytes, () => onTaken(bytes.length));

@@ -122,7 +122,7 @@ async function follow(response: Response, onLine: (line: string) => void): Promi
   const output = new OutputLines();
   const say = (text: string): void => {
     // Of a line that is written over, its last state counts; Docker colours a step's errors.
-    for (const line of output.take(text)) onLine(Bun.stripANSI(line).replace(/^.*\r/, ""));
+    for (const line of output.take(Bun.stripANSI(text))) onLine(line.replace(/^.*\r/, ""));
   };
   const take = (line: string): void => {
     if (line.trim() === "") return;
@@ -138,7 +138,7 @@ async function follow(response: Response, onLine: (line: string) => void): Promi
     for (const line of lines) take(line);
   }
   take(said);
-  if (output.rest() !== "") onLine(Bun.stripANSI(output.rest()));
+  if (output.rest() !== "") onLine(output.rest());
   if (fault !== undefined)
     throw new Failure("invalid_argument", `The container engine could not build the image: ${wordsOf(fault) || "it does not say why"}.`);
 }

@@ -21,7 +21,7 @@ import { rowsByKey } from "./sql-keys.ts";
 import { ForeignRow, SqlRefusal, sqlFailure } from "./sql-refusal.ts";
 import { sourceOf } from "./sql-rows.ts";
 import { exactColumnNames, type ScanStatement, scanStatement } from "./sql-statement.ts";
-import { repetition } from "./unique-rows.ts";
+import { repetitionInRows } from "./unique-rows.ts";
 
 /** The column of a feature in a result. */
 interface ReadColumn {
@@ -135,7 +135,7 @@ async function scan(call: SqlCall, source: SqlSource, args: readonly FeatureValu
   const lookup = { sql, source, statement, keys: op.keys, filterValues: undefined, nowText, context, signal };
   const found = await rowsByKey(lookup, args);
   const columns = readColumns(statement.features, (_, position) => position, found.types);
-  const repeated = repetitionIn(call, found.rows, columns);
+  const repeated = repetitionInRows(call.resolver, found, (feature) => columns.get(feature)?.position);
   if (repeated) throw repeated;
   return found.groups.map((group, index) => {
     if (group instanceof Error) return group;
@@ -171,15 +171,8 @@ async function queryBodies(call: SqlCall, source: SqlSource, args: readonly Feat
 function rowsOf(call: SqlCall, result: SqlResult, read: readonly ScalarInfo[]): readonly FoundRow[] | SqlError {
   const place = (feature: ScalarInfo) => columnPosition(result.columns, call.sql.columns.get(feature.fqn) ?? feature.name);
   const columns = readColumns(read, place, result.types ?? []);
-  return repetitionIn(call, result.rows, columns) ?? result.rows.map((values) => ({ values, columns }));
-}
-
-function repetitionIn({ resolver }: SqlCall, rows: readonly (readonly unknown[])[], columns: FoundRow["columns"]): SqlError | undefined {
-  return repetition(resolver, {
-    rows: rows.length,
-    cellOf: (feature, row) => rows[row]?.[columns.get(feature)?.position ?? -1],
-    typeOf: (feature) => columns.get(feature)?.type,
-  });
+  const repeated = repetitionInRows(call.resolver, result, (feature) => columns.get(feature)?.position);
+  return repeated ?? result.rows.map((values) => ({ values, columns }));
 }
 
 function readColumns(

@@ -12,7 +12,7 @@ import { QueryRefused, refusal } from "../refusal.ts";
 import type { RunContext } from "../run/run.ts";
 import { columnCoercer } from "./column-values.ts";
 import { boundStatement, exactColumnNames, placeValues } from "./sql-statement.ts";
-import { repetition } from "./unique-rows.ts";
+import { repetitionInRows } from "./unique-rows.ts";
 
 /** Keys of a body. */
 export interface BodyKeys {
@@ -88,12 +88,8 @@ export async function keysOfBody({
     if (promised.length > 0) read.push(row);
     if (key !== null) keys.push(coerce(key));
   }
-  const placeOf = (feature: ScalarInfo) => selected.length - promised.length + resolver.uniqueOn.indexOf(feature);
-  const repeated = repetition(resolver, {
-    rows: read.length,
-    cellOf: (feature, row) => read[row]?.[placeOf(feature)],
-    typeOf: (feature) => types?.[placeOf(feature)],
-  });
+  const first = selected.length - promised.length;
+  const repeated = repetitionInRows(resolver, { rows: read, types }, (feature) => first + resolver.uniqueOn.indexOf(feature));
   if (repeated) throw refused(`${resolver.fqn}: ${repeated.message}`);
   return { keys, latest };
 }

@@ -5,7 +5,7 @@
 
 import type { FeatureValue } from "../../../domain/value.ts";
 import { type RowTest, testText } from "../../expressions/row-test.ts";
-import type { SqlError, SqlResult, SqlSource, SqlType } from "../../sql/source.ts";
+import type { SqlResult, SqlSource, SqlType } from "../../sql/source.ts";
 import type { NamespaceInfo, ResolverInfo, ScalarInfo, SqlInfo } from "../graph/index-types.ts";
 import type { PlanOp } from "../plan/plan.ts";
 import { type QueryTime, rangeOf } from "../run/query-time.ts";
@@ -16,7 +16,7 @@ import { forgetTypes, type SqlFilter, sqlFilter } from "./sql-filter.ts";
 import { rowsByKey } from "./sql-keys.ts";
 import { SqlRefusal, sqlFailure } from "./sql-refusal.ts";
 import { exactColumnNames, scanStatement } from "./sql-statement.ts";
-import { repetition } from "./unique-rows.ts";
+import { repetitionInRows } from "./unique-rows.ts";
 
 /** The parameters of one query for child rows. */
 export interface RowsQuery {
@@ -88,12 +88,7 @@ async function readByKey(
     signal,
   };
   const { rows, types, groups } = await rowsByKey(lookup, keys);
-  const placeOf = (feature: ScalarInfo) => statement.features.indexOf(feature);
-  const repeated = repetition(resolver, {
-    rows: rows.length,
-    cellOf: (feature, row) => rows[row]?.[placeOf(feature)],
-    typeOf: (feature) => types[placeOf(feature)],
-  });
+  const repeated = repetitionInRows(resolver, { rows, types }, (feature) => statement.features.indexOf(feature));
   if (repeated) throw repeated;
   return {
     groups: groups.map((group) => (group instanceof Error ? sqlFailure(group, path, resolver, sql) : group)),
@@ -114,11 +109,12 @@ export async function queryBodies(call: RowsQuery, args: readonly FeatureValue[]
     if (result instanceof SqlRefusal) return sqlFailure(result, path, resolver, sql);
     const known = found.get(result);
     if (known) return known;
-    const repeated = repetitionIn(result, resolver, sql);
+    const placeOf = (feature: ScalarInfo) => columnPosition(result.columns, sql.columns.get(feature.fqn) ?? feature.name);
+    const repeated = repetitionInRows(resolver, result, placeOf);
     if (repeated) return sqlFailure(repeated, path, resolver, sql);
     const from = total;
     for (const [at, feature] of wanted.entries()) {
-      const position = columnPosition(result.columns, sql.columns.get(feature.fqn) ?? feature.name);
+      const position = placeOf(feature);
       types.set(feature, result.types?.[position]);
       for (const row of result.rows) columns[at]?.push(row[position]);
     }
@@ -128,14 +124,4 @@ export async function queryBodies(call: RowsQuery, args: readonly FeatureValue[]
     return group;
   });
   return { groups, columns: new Map(wanted.map((feature, at) => [feature, columns[at] as unknown[]])), types, rows: total };
-}
-
-function repetitionIn(result: SqlResult, resolver: ResolverInfo, sql: SqlInfo): SqlError | undefined {
-  const placeOf = (feature: ScalarInfo) => columnPosition(result.columns, sql.columns.get(feature.fqn) ?? feature.name);
-  const places = new Map(resolver.uniqueOn.map((feature) => [feature, placeOf(feature)]));
-  return repetition(resolver, {
-    rows: result.rows.length,
-    cellOf: (feature, row) => result.rows[row]?.[places.get(feature) ?? -1],
-    typeOf: (feature) => result.types?.[places.get(feature) ?? -1],
-  });
 }

@@ -20,7 +20,25 @@ export interface ReadRows {
   readonly typeOf: (feature: ScalarInfo) => SqlType | undefined;
 }
 
-/** The error of a statement's rows that are alike in what its resolver promises; else undefined. */
+/**
+ * The error of rows of a database, as it gave them; undefined when no two are alike in what the
+ * resolver promises.
+ * @param placeOf position of a feature's column; undefined or -1 = it has none
+ */
+export function repetitionInRows(
+  resolver: ResolverInfo,
+  { rows, types }: { readonly rows: readonly (readonly unknown[])[]; readonly types?: readonly (SqlType | undefined)[] | undefined },
+  placeOf: (feature: ScalarInfo) => number | undefined,
+): SqlError | undefined {
+  const places = new Map(resolver.uniqueOn.map((feature) => [feature, placeOf(feature) ?? -1]));
+  return repetition(resolver, {
+    rows: rows.length,
+    cellOf: (feature, row) => rows[row]?.[places.get(feature) ?? -1],
+    typeOf: (feature) => types?.[places.get(feature) ?? -1],
+  });
+}
+
+/** The same of a statement's rows whose cells are had in another way. */
 export function repetition(resolver: ResolverInfo, { rows, typeOf, cellOf }: ReadRows): SqlError | undefined {
   const { uniqueOn } = resolver;
   if (uniqueOn.length === 0) return undefined;

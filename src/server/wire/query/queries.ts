@@ -39,9 +39,6 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
   };
   return {
     ...recorder,
-    ...(metrics.isOn && {
-      recordQuery: (...recorded) => afterAnswers.later(() => recorder.recordQuery(...recorded)),
-    }),
     count(deployment, { kind, startedAt, durationMs, rows, isOk, queryName, code, traceId }) {
       afterAnswers.later(() => {
         const { environmentId } = deployment;
@@ -50,6 +47,7 @@ export async function createQueries(platform: Omit<Platform, "queries">): Promis
       });
     },
     ...(metrics.isOn && {
+      recordQuery: (...recorded) => afterAnswers.later(() => recorder.recordQuery(...recorded)),
       sampler: new SpanSampler(
         () => sampling,
         () => clock.now(),
